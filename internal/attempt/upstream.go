@@ -1,0 +1,39 @@
+package attempt
+
+import (
+	"context"
+	"net/http"
+
+	"evergate/internal/fault"
+)
+
+// Outgoing is one request to an upstream.
+type Outgoing struct {
+	Path       string      // below the version segment, such as /chat/completions
+	Header     http.Header // the caller's headers that may pass; read only, shared by all attempts of a request
+	Body       []byte      // read only
+	Credential int         // index in the provider's list
+	Stream     bool
+	// Release is called exactly once, when nothing reads Body any more; it may come after Send returned and from another goroutine.
+	Release func()
+}
+
+// Upstream is one provider, as attempt needs it. Implementations are safe for concurrent use.
+type Upstream interface {
+	// Send performs one HTTP exchange up to the response head; any status is a response. The body is decoded (gzip,
+	// deflate) and must be closed. When ctx is done, the fault is its cause if that is a *fault.Fault. Without a response the
+	// class is Connect, Reset or Timeout (R1, R2), after the user's classify rules.
+	Send(ctx context.Context, r *Outgoing) (*http.Response, *fault.Fault)
+	// Classify turns a response that is not 2xx into a fault (R3-R12 and R14's 3xx): status, headers, body, and the error
+	// code and message that the dialect found in the body. The user's classify rules come first. The body kept in the
+	// fault is a masked copy.
+	Classify(status int, header http.Header, body []byte, code, message string) *fault.Fault
+	// Refine gives a fault found elsewhere (an error object in a 200, an error event, an invalid answer, a timeout) its
+	// class by the same table and the user's rules, and masks its words. The fault given is not changed.
+	Refine(f *fault.Fault) *fault.Fault
+	// ReadFault classifies an error met while the body was read, by ctx's cause first, as Send does.
+	ReadFault(ctx context.Context, err error) *fault.Fault
+	// CanStreamUsage says whether the provider knows stream_options.include_usage.
+	CanStreamUsage() bool
+}
+

@@ -1,0 +1,101 @@
+// Package journal is the facts the gateway states about itself, as types. Services state each fact once; logs, metrics,
+// the admin API and tests read the same ones. It formats nothing, stores nothing, and no fact ever holds a
+// credential, a prompt or a reply.
+package journal
+
+import "time"
+
+// Sink hears facts. Calls come on the request path from many goroutines: a sink must be safe for concurrent use, must
+// not block, and must not keep the slices it is given beyond the call unless it copies them.
+type Sink interface {
+	RequestEnded(*Request)
+	AttemptEnded(*Attempt)
+	GuardChanged(*Guard)
+	DiscoveryChanged(*Discovery)
+}
+
+// Usage is tokens as the upstream counted them; Known is false if it said none.
+type Usage struct {
+	Known                                                                      bool
+	Input, Output, CachedInput, CacheWrite, Reasoning, AudioInput, AudioOutput int64
+}
+
+// Step is one entry of a trail: an attempt, or a candidate skipped with its reason.
+type Step struct {
+	Provider, Model string
+	// Credential is its name, never its value; empty for a skip of a whole target.
+	Credential string
+	Skipped    bool
+	// Status is the upstream's HTTP status, 0 if none.
+	Status int
+	// Reason is "ok", a fault class's word, or for a skip a guard's reason.
+	Reason string
+	// Why says why this attempt was made: first, next_candidate, sibling_credential, same_target, short_wait, round,
+	// all_blocked.
+	Why string
+	// Message is the upstream's own words, masked; for logs and the admin API.
+	Message  string
+	Until    time.Time // for a skip: when the block clears
+	Start    time.Time
+	Duration time.Duration
+}
+
+// Request is one client request, at its end.
+type Request struct {
+	ID        string
+	Start     time.Time
+	Dialect   string // chat, completions, embeddings
+	Stream    bool
+	Key       string // the caller's key by name; empty without auth
+	Asked     string // the model the client named, cut to 200 bytes; client input: never a metric label
+	Route     string // bounded label: a virtual model's name, or a known model id, else "other"
+	Provider  string // who answered; empty if nobody
+	Model     string // the upstream model id that answered
+	Status    int    // what the client got; 499 when it went away
+	Code      string // Evergate's error code, empty on success
+	Committed bool   // content reached the client
+	// Waits is time spent waiting between attempts; Upstream time spent in attempts.
+	Duration, FirstContent, Upstream, Waits time.Duration
+	Overhead                                time.Duration // time in Evergate itself
+	Usage                                   Usage
+	Finish                                  string
+	Dropped                                 int // malformed events dropped (R17)
+	Trail                                   []Step
+	UpstreamRequestID                       string
+}
+
+// Attempt is one exchange with an upstream, at its end.
+type Attempt struct {
+	Provider, Model, Credential string
+	ModelLabel                  string // bounded: a configured or discovered id, else "other"
+	Outcome                     string // ok, or a fault class's word
+	Why                         string
+	Status                      int
+	Duration, FirstContent      time.Duration // FirstContent 0: none came
+	Usage                       Usage
+	// From is set when this attempt follows a failed one of the same request: provider it came from and why.
+	FromProvider, FromReason string
+}
+
+// Guard is one transition of a guard.
+type Guard struct {
+	At         time.Time
+	Provider   string
+	Guard      string // circuit_breaker, credential_cooldown, model_lockout
+	Credential string
+	Model      string
+	From, To   string // closed|open|half_open, or ok|blocked
+	Trip       string // failures, cooldown
+	Reason     string
+	Until      time.Time
+	Level      int
+}
+
+// Discovery is a change of a provider's discovery status (not every refresh).
+type Discovery struct {
+	At       time.Time
+	Provider string
+	From, To string // healthy, degraded, unhealthy
+	Models   int
+	Message  string
+}

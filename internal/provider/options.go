@@ -1,0 +1,64 @@
+package provider
+
+import (
+	"net/url"
+	"time"
+)
+
+// Secret is a credential's value. It never prints itself.
+type Secret string
+
+// String hides the value.
+func (Secret) String() string { return "<secret>" }
+
+// GoString hides the value from %#v.
+func (Secret) GoString() string { return "<secret>" }
+
+// MarshalJSON hides the value.
+func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"<secret>"`), nil }
+
+// MarshalText hides the value (YAML and text encoders).
+func (Secret) MarshalText() ([]byte, error) { return []byte("<secret>"), nil }
+
+// Reveal gives the value, for the one place that writes it into an upstream request.
+func (s Secret) Reveal() string { return string(s) }
+
+// Credential is one key of a provider.
+type Credential struct {
+	Name   string
+	Value  Secret // empty: requests carry no credential (local servers)
+	Weight int    // 0 counts as 1
+	Models []string
+}
+
+// Options are what an adapter needs to talk to one provider; all values are checked and complete.
+type Options struct {
+	Name string
+	// Type is the provider's type or preset as configured, such as "openai" or "groq".
+	Type string
+	// BaseURL ends with the version segment and without a slash, such as https://api.openai.com/v1.
+	BaseURL *url.URL
+	// AuthHeader and AuthPrefix say how the credential is sent, such as Authorization and "Bearer ".
+	AuthHeader, AuthPrefix string
+	Credentials            []Credential
+	Headers                map[string]string
+	TLS                    TLS
+	Proxy                  *url.URL
+	ConnectTimeout         time.Duration
+	// StreamUsage: the provider knows stream_options.include_usage.
+	StreamUsage bool
+	Classify    []Rule
+}
+
+// TLS are file names, read when the adapter is made.
+type TLS struct{ CAFile, CertFile, KeyFile string }
+
+// Rule is one of the user's classify rules (CONTRACT §2): the first that matches wins. Empty fields match anything.
+type Rule struct {
+	Provider string
+	Status   int
+	Code     string // exact, the upstream's error code or type
+	Message  string // a regular expression on the upstream's message
+	Kind     string // timeout, connect, reset, invalid
+	As       string // failure, next, rate_limit, auth, quota, model, client
+}

@@ -1,0 +1,165 @@
+// Package resilience is the guards of one provider as one pure machine: its circuit breaker, the cooldowns of its
+// credentials and the lockouts of its models (RESILIENCE.md §3 and §4). Time, randomness and outcomes come in as
+// arguments; what changed goes out as effects. It reads no clock, does no I/O, starts no goroutine, takes no lock and
+// knows no HTTP, no config and no route. Package health is its living copy.
+package resilience
+
+import (
+	"time"
+
+	"evergate/internal/fault"
+)
+
+// Guard names what blocks.
+type Guard uint8
+
+// The guards from wide to narrow; None blocks nothing.
+const (
+	None Guard = iota
+	CircuitBreaker
+	CredentialCooldownGuard
+	ModelLockoutGuard
+)
+
+// String is the word for logs, metrics and the admin API.
+func (g Guard) String() string {
+	switch g {
+	case CircuitBreaker:
+		return "circuit_breaker"
+	case CredentialCooldownGuard:
+		return "credential_cooldown"
+	case ModelLockoutGuard:
+		return "model_lockout"
+	case None:
+	}
+	return ""
+}
+
+// Reason is why a guard blocks, in the same words in trail, log, metric and admin API.
+type Reason string
+
+// The reasons of a block.
+const (
+	CircuitOpen    Reason = "circuit_open"    // breaker open
+	ProbeInFlight  Reason = "half_open"       // half-open and every probe slot taken
+	RateLimited    Reason = "rate_limited"    // credential cooled by a 429 (R4)
+	QuotaExhausted Reason = "quota_exhausted" // credential cooled by R5
+	AuthFailed     Reason = "auth_failed"     // credential cooled by R7
+	ModelNotFound  Reason = "model_not_found" // model locked by R9
+	ModelLimited   Reason = "model_limited"   // model locked on one credential by R6
+)
+
+// Block says that a candidate is blocked: by which guard, why, and until when. The zero Block blocks nothing.
+type Block struct {
+	Guard  Guard
+	Reason Reason
+	// Until is when it clears by itself; for a taken probe slot, when the lease would be taken back.
+	Until time.Time
+	// Named is true when Until is the upstream's own word (R41), which decides R51.
+	Named bool
+	// Early is true when one early try of this credential is already under way (R51).
+	Early bool
+}
+
+// Blocked says whether it blocks at all.
+func (b Block) Blocked() bool { return b.Guard != None }
+
+// Outcome is what an attempt came to. Class fault.Unknown with Success true is a success (R16).
+type Outcome struct {
+	Success bool
+	Class   fault.Class
+	Wait    fault.Wait
+}
+
+// Permit allows one attempt and must be settled exactly once. It carries the epoch of every guard it was admitted
+// under, so that a late result moves nothing that came after (R27, R42).
+type Permit struct {
+	Credential int
+	Model      string
+	Admitted   time.Time
+	breaker    uint64 // breaker generation
+	slot       uint64 // probe slot id, 0 = none
+	forced     bool   // admitted without a slot while open or half-open (R51)
+	early      bool   // holds the credential's early-try lease (R51)
+}
+
+// Probe says whether the permit holds a half-open probe slot.
+func (p Permit) Probe() bool { return p.slot != 0 }
+
+// Effect is one change of a guard, for the journal.
+type Effect struct {
+	Guard      Guard
+	Credential int    // index, -1 where the guard has none
+	Model      string // empty where the guard has none
+	From, To   string // breaker: closed, open, half_open; others: ok, blocked
+	Trip       string // breaker to open: failures, cooldown
+	Reason     Reason
+	Until      time.Time
+	Level      int
+}
+
+// Credential describes one credential to the machine: never its secret, only what identifies and weighs it.
+type Credential struct {
+	Name   string
+	Weight int
+	// Models limits it to these upstream models; empty: all.
+	Models []string
+	// Identity changes when the secret behind the name changes; a changed one starts unblocked.
+	Identity uint64
+}
+
+// State of a breaker.
+type State uint8
+
+// The breaker's states.
+const (
+	Closed State = iota
+	Open
+	HalfOpen
+)
+
+// String is the word of the admin API.
+func (s State) String() string {
+	switch s {
+	case Open:
+		return "open"
+	case HalfOpen:
+		return "half_open"
+	case Closed:
+	}
+	return "closed"
+}
+
+// View is a copy of a machine's state for status pages, made at one moment (and lazily moved on to it, R22).
+type View struct {
+	Breaker     BreakerView
+	Credentials []CredentialView
+	Lockouts    []LockoutView
+}
+
+// BreakerView is the breaker's part of a View. Zero times are absent.
+type BreakerView struct {
+	State               State
+	Trip                string // failures, cooldown; empty while closed
+	ConsecutiveFailures int
+	FailuresTotal       uint64
+	OpenedAt, RetryAt   time.Time
+	Offences            int
+}
+
+// CredentialView is one credential's part of a View.
+type CredentialView struct {
+	Name   string
+	State  string // ok, cooldown
+	Level  int
+	Until  time.Time
+	Reason Reason
+}
+
+// LockoutView is one model's lockout; Credential is empty where it holds for all of them.
+type LockoutView struct {
+	Model, Credential string
+	Until             time.Time
+	Reason            Reason
+	Level             int
+}
