@@ -36,4 +36,3 @@ type Upstream interface {
 	// CanStreamUsage says whether the provider knows stream_options.include_usage.
 	CanStreamUsage() bool
 }
-

@@ -110,6 +110,8 @@ type Fault struct {
 	// Body and ContentType are the upstream's error reply, masked, for classes that go back as they are (R8, R10-R12).
 	Body        []byte
 	ContentType string
+	// TimedOut stays true for a timeout whose class a classify rule changed.
+	TimedOut bool
 	// Cause is for the log alone; it may hold addresses and is never shown to a client.
 	Cause error
 }
@@ -128,6 +130,9 @@ func (f *Fault) Error() string {
 	}
 	return s
 }
+
+// Timeout says whether it was a timeout, whatever a classify rule made of it.
+func (f *Fault) Timeout() bool { return f.Class == Timeout || f.TimedOut }
 
 // Unwrap gives the cause.
 func (f *Fault) Unwrap() error { return f.Cause }

@@ -74,17 +74,25 @@ type Outcome struct {
 // Permit allows one attempt and must be settled exactly once. It carries the epoch of every guard it was admitted
 // under, so that a late result moves nothing that came after (R27, R42).
 type Permit struct {
-	Credential int
+	Credential int // index in the list of the time of admission
 	Model      string
 	Admitted   time.Time
 	breaker    uint64 // breaker generation
 	slot       uint64 // probe slot id, 0 = none
-	forced     bool   // admitted without a slot while open or half-open (R51)
-	early      bool   // holds the credential's early-try lease (R51)
+	holder     uint64 // id of the credential's state, which outlives a change of the list; 0 = none
+	mark       uint64 // number of blocks set before it was admitted (R42)
+	early      uint64 // id of the credential's early-try lease it holds (R51), 0 = none
+	closed     bool   // admitted while the breaker was closed: enters R29's window
+	probe      bool   // admitted with a probe slot, verdict still due (R26)
+	forced     bool   // admitted without a slot while open or half-open (R51), verdict still due
 }
 
 // Probe says whether the permit holds a half-open probe slot.
 func (p Permit) Probe() bool { return p.slot != 0 }
+
+// Pending says whether the breaker still waits for its verdict as for a probe's: only then FirstContent and Sound
+// have anything to do.
+func (p Permit) Pending() bool { return p.probe || p.forced }
 
 // Effect is one change of a guard, for the journal.
 type Effect struct {

@@ -38,6 +38,8 @@ type Spans struct {
 	Insert int
 	// Empty is true when the body is an object without members.
 	Empty bool
+	// Again is true when one of the members above came more than once; the last one counts, but all are rewritten.
+	Again bool
 }
 
 // Rewrite is what changes between the client's request and the one for a target.
@@ -66,9 +68,8 @@ func (e *RequestError) Error() string { return e.Message }
 
 // Usage is the upstream's own count of tokens; Known is false if it said none.
 type Usage struct {
-	Known                                 bool
-	Input, Output, CachedInput, Reasoning int64
-	CacheWrite, AudioInput, AudioOutput   int64
+	Known                                                                      bool
+	Input, Output, CachedInput, CacheWrite, Reasoning, AudioInput, AudioOutput int64
 }
 
 // Reply is what was learned from a plain reply or a stream so far.
@@ -105,6 +106,12 @@ type Progress struct {
 	OpenTool bool
 	// SawTool is true once a tool call came.
 	SawTool bool
+	// ID and Created are the stream's own, for the events that AppendEnd adds.
+	ID      string
+	Created int64
+	// Begun and Ended have a bit for each choice that has begun, or has its finish reason. SawFinish is true while they
+	// are the same: one choice's finish is not the end of the others.
+	Begun, Ended uint64
 }
 
 // Failure is what an error says to a client, in any dialect.

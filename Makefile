@@ -1,0 +1,62 @@
+# Everything a contributor runs. `make check` is exactly what CI runs.
+#
+# Needed: Go 1.21 or newer (it fetches the toolchain that go.mod names), and for the end-to-end suite Python 3.10+ and
+# Node 20+. The rest is installed here, pinned: linters through Go modules, SDKs and the model server into .venv and
+# node_modules.
+
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+
+MODULES  := . bench tests/e2e
+FUZZTIME ?= 5s
+ROUNDS   ?= 15
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test check fmt lint vet race fuzz e2e bench bench-test test-tools clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## build and run the demo: a gateway with three simulated providers, no key needed
+	bin/evergate demo
+
+build: ## build the static binary bin/evergate
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/evergate ./cmd/evergate
+
+test: ## the quick tests: go test -race ./...
+	go test -race ./...
+
+check: lint vet race bench-test fuzz e2e ## everything CI runs: format, lint, vet, race tests, fuzzing, end-to-end
+
+fmt: ## format all Go files
+	@for m in $(MODULES); do (cd $$m && go run $(GOLANGCI) fmt) || exit 1; done
+
+lint: ## format check and linters
+	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && go run $(GOLANGCI) fmt --diff && go run $(GOLANGCI) run) || exit 1; done
+
+vet: ## go vet
+	@for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
+
+race: ## all tests of the program under the race detector
+	go test -race -timeout 10m ./...
+
+bench-test: ## tests of the benchmark tools
+	cd bench && go test ./...
+
+fuzz: ## each fuzz target for FUZZTIME (5s)
+	scripts/fuzz $(FUZZTIME)
+
+e2e: test-tools ## end to end: real model servers behind, real SDKs in front (MODEL=mock: simulated servers)
+	cd tests/e2e && go test -count=1 -timeout 10m -v ./...
+
+test-tools: ## install what the end-to-end suite needs
+	scripts/install-test-tools
+
+bench: build ## measure against a bare reverse proxy (ROUNDS=15; ROUNDS=3 for a quick look)
+	bench/run $(ROUNDS)
+
+clean: ## remove what was built and installed here
+	rm -rf bin bench/out .venv tests/sdk/ts/node_modules tests/sdk/ts/build

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"golang.org/x/term"
+
+	"evergate/internal/config"
+	"evergate/internal/telemetry"
+)
+
+// openLog makes the logger: flag before environment before file; text when standard error is a terminal, else JSON.
+func openLog(c *cli, l config.Log) (*slog.Logger, func(), error) {
+	format := c.LogFormat
+	if format == "auto" {
+		format = l.Format
+	}
+	if format == "" {
+		format = "json"
+		if term.IsTerminal(int(os.Stderr.Fd())) { //nolint:gosec // a file descriptor is small
+			format = "text"
+		}
+	}
+	name := c.LogLevel
+	if name == "auto" {
+		name = l.Level
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(name)); err != nil {
+		return nil, nil, fmt.Errorf("log level %q: use debug, info, warn or error", name)
+	}
+	w := telemetry.NewLineWriter(os.Stderr)
+	logger, err := telemetry.NewLogger(w, format, level)
+	if err != nil {
+		return nil, nil, err
+	}
+	return logger, func() { _ = w.Close() }, nil
+}

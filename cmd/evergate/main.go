@@ -1,0 +1,70 @@
+// Command evergate is an LLM gateway: applications call one endpoint, it picks a healthy upstream for each request
+// and fails over before the caller notices.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/alecthomas/kong"
+)
+
+// Set by the linker (Makefile).
+var (
+	version = "dev"     //nolint:gochecknoglobals // -X needs a variable
+	commit  = "unknown" //nolint:gochecknoglobals // as above
+)
+
+// cli is the command line; every flag also has an environment variable, EVERGATE_ and its name.
+type cli struct {
+	LogFormat string `help:"text or json; text when standard error is a terminal, json otherwise" enum:"text,json,auto" default:"auto" env:"EVERGATE_LOG_FORMAT"`
+	LogLevel  string `help:"debug, info, warn or error" enum:"debug,info,warn,error,auto" default:"auto" env:"EVERGATE_LOG_LEVEL"`
+
+	Serve   serveCmd   `cmd:"" help:"Run the gateway."`
+	Demo    demoCmd    `cmd:"" help:"Run the gateway with three simulated providers, one of which fails on a schedule. Needs no key."`
+	Check   checkCmd   `cmd:"" help:"Validate a config file and print the effective settings of each provider."`
+	Status  statusCmd  `cmd:"" help:"Show providers, guards and credentials of a running gateway."`
+	Mock    mockCmd    `cmd:"" help:"Run a simulated provider with faults on demand."`
+	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of the config file, for editors."`
+	Version versionCmd `cmd:"" help:"Print version, commit and Go version."`
+}
+
+// exitError carries an exit code; its message was already printed where it is empty.
+type exitError struct {
+	code    int
+	message string
+}
+
+func (e *exitError) Error() string { return e.message }
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	var c cli
+	parser, err := kong.New(&c, kong.Name("evergate"), kong.UsageOnError(),
+		kong.Description("An LLM gateway that fails over before the caller notices."))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "evergate:", err)
+		return 2
+	}
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "evergate:", err)
+		return 2
+	}
+	err = ctx.Run(&c)
+	var exit *exitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		if exit.message != "" {
+			fmt.Fprintln(os.Stderr, "evergate:", exit.message)
+		}
+		return exit.code
+	default:
+		fmt.Fprintln(os.Stderr, "evergate:", err)
+		return 1
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"evergate/internal/app"
+	"evergate/internal/config"
+)
+
+type serveCmd struct {
+	Config string `short:"c" help:"Config file; without it ./evergate.yaml if there, else providers found in the environment." type:"path" env:"EVERGATE_CONFIG"`
+	Listen string `help:"Address to listen on, in place of server.listen." env:"EVERGATE_LISTEN"`
+}
+
+// defaultFile is read if it is there and no other is named.
+const defaultFile = "evergate.yaml"
+
+func (s *serveCmd) Run(c *cli) error {
+	file := s.Config
+	if file == "" {
+		if _, err := os.Stat(defaultFile); err == nil {
+			file = defaultFile
+		}
+	}
+	load := func() (*config.Config, error) { return s.load(file) }
+	cfg, err := load()
+	if err != nil {
+		return err
+	}
+	logger, closeLog, err := openLog(c, cfg.Log)
+	if err != nil {
+		return &exitError{2, err.Error()}
+	}
+	defer closeLog()
+	o := app.Options{Config: cfg, Logger: logger, Version: version}
+	if file != "" {
+		o.Load, o.Watch = load, file
+	}
+	a, err := app.New(o)
+	if err != nil {
+		return err
+	}
+	return runUntilSignal(a, cfg)
+}
+
+// load reads the file, or the environment where there is none.
+func (s *serveCmd) load(file string) (*config.Config, error) {
+	var cfg *config.Config
+	var err error
+	if file != "" {
+		cfg, err = config.Load(file, os.LookupEnv)
+	} else {
+		cfg, err = detect()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.Listen != "" {
+		cfg.Server.Listen = s.Listen
+	}
+	return cfg, nil
+}
+
+// detect finds providers in the environment (CONTRACT §1).
+func detect() (*config.Config, error) {
+	cfg, found, err := config.Detect(os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, &exitError{2, "no provider found: there is no " + defaultFile + " here and no API key in the environment.\n" +
+			"Set one of OPENAI_API_KEY, GROQ_API_KEY, MISTRAL_API_KEY, … or OLLAMA_BASE_URL, or write a config file (docs/config.md).\n" +
+			"`evergate demo` needs no key."}
+	}
+	fmt.Fprintln(os.Stderr, "evergate: providers found in the environment:", strings.Join(found, ", "))
+	return cfg, nil
+}
+
+// runUntilSignal serves until SIGTERM or SIGINT, then drains; SIGHUP reloads; a second signal ends at once.
+func runUntilSignal(a *app.App, cfg *config.Config) error {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	if err := a.Start(); err != nil {
+		return err
+	}
+	for s := range signals {
+		if s == syscall.SIGHUP {
+			_ = a.Reload() // it says in the log what became of it
+			continue
+		}
+		break
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cfg.Server.ShutdownGrace)
+	defer cancel()
+	go func() {
+		<-signals
+		cancel()
+	}()
+	return a.Stop(ctx)
+}

@@ -1,0 +1,13 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+)
+
+type versionCmd struct{}
+
+func (versionCmd) Run() error {
+	fmt.Printf("evergate %s (commit %s, %s, %s/%s)\n", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return nil
+}

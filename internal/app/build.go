@@ -1,0 +1,124 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"net"
+
+	"evergate/internal/catalog"
+	"evergate/internal/config"
+	"evergate/internal/fault"
+	"evergate/internal/health"
+	"evergate/internal/ingress"
+	"evergate/internal/provider"
+	"evergate/internal/resilience"
+	"evergate/internal/wire"
+	"evergate/internal/wire/openaichat"
+)
+
+// dialects are the client protocols served; adding one is adding a line.
+func dialects() []wire.Dialect {
+	return []wire.Dialect{openaichat.Chat{}, openaichat.Completions{}, openaichat.Embeddings{}}
+}
+
+// upstream is one provider's client and what it was made of, so that a reload keeps connections where nothing changed.
+type upstream struct {
+	client   *provider.Client
+	identity string
+}
+
+// dialFunc replaces the network in tests.
+type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// parts are everything of a configuration that a reload swaps.
+type parts struct {
+	upstreams map[string]*upstream
+	guards    []health.Config
+	sources   []catalog.Source
+}
+
+// build makes a configuration's parts; it changes nothing that serves. Clients in old whose options did not change are
+// kept.
+func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, error) {
+	p := &parts{upstreams: map[string]*upstream{}}
+	for i := range c.Providers {
+		pc := &c.Providers[i]
+		o := pc.Options
+		id := identity(pc)
+		up := old[o.Name]
+		if up == nil || up.identity != id {
+			client, err := provider.New(o, dial)
+			if err != nil {
+				p.closeNew(old)
+				return nil, fmt.Errorf("provider %s: %w", o.Name, err)
+			}
+			up = &upstream{client: client, identity: id}
+		}
+		p.upstreams[o.Name] = up
+		p.guards = append(p.guards, health.Config{
+			Name: o.Name, Settings: pc.Resilience, Strategy: pc.KeyStrategy, Credentials: credentials(o.Credentials),
+		})
+		p.sources = append(p.sources, catalog.Source{
+			Name: o.Name, Configured: pc.Models, Disabled: pc.Disabled, Identity: id, Fetch: fetch(up.client),
+		})
+	}
+	return p, nil
+}
+
+func fetch(c *provider.Client) func(context.Context) ([]string, *fault.Fault) {
+	return func(ctx context.Context) ([]string, *fault.Fault) { return c.Models(ctx) }
+}
+
+// closeNew closes the clients that were made for a configuration that is not taken.
+func (p *parts) closeNew(old map[string]*upstream) {
+	for name, up := range p.upstreams {
+		if old[name] != up {
+			up.client.Close()
+		}
+	}
+}
+
+// credentials describes a provider's keys to the guards: names and weights, never values.
+func credentials(cs []provider.Credential) []resilience.Credential {
+	out := make([]resilience.Credential, len(cs))
+	for i, c := range cs {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(c.Value.Reveal())) // a hash never fails
+		out[i] = resilience.Credential{Name: c.Name, Weight: c.Weight, Models: c.Models, Identity: h.Sum64()}
+	}
+	return out
+}
+
+// identity is a fingerprint of what a client was made of; secrets enter as hashes.
+func identity(pc *config.Provider) string {
+	h := fnv.New128a()
+	o := pc.Options
+	_, _ = fmt.Fprintf(h, "%v|%v|%v|%v|%v|%v|%v|%v|%v|%v", o.Type, o.BaseURL, o.AuthHeader, o.AuthPrefix, o.Headers, o.TLS, o.Proxy,
+		o.ConnectTimeout, o.StreamUsage, o.Classify)
+	for _, c := range o.Credentials {
+		_, _ = fmt.Fprintf(h, "|%s=%s", c.Name, c.Value.Reveal())
+	}
+	return string(h.Sum(nil))
+}
+
+// ingressConfig is the data plane's part of a configuration.
+func ingressConfig(c *config.Config, p *parts, guards *health.Health) *ingress.Config {
+	out := &ingress.Config{
+		Table: &c.Table, Providers: map[string]*ingress.Provider{}, MaxBody: c.Server.MaxRequestBody,
+		Keepalive: c.Server.KeepaliveInterval, WriteTimeout: c.Server.WriteTimeout,
+	}
+	for i := range c.Providers {
+		pc := &c.Providers[i]
+		out.Providers[pc.Options.Name] = &ingress.Provider{
+			Guards: guards.Provider(pc.Options.Name), Upstream: p.upstreams[pc.Options.Name].client, Settings: &pc.Resilience,
+		}
+	}
+	if c.Auth.Mode == config.AuthKeys {
+		out.Keys = &ingress.Keys{}
+		for _, k := range c.Auth.Keys {
+			out.Keys.Add(k.Name, k.Value.Reveal(), k.Models)
+		}
+	}
+	return out
+}

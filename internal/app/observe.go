@@ -1,0 +1,61 @@
+package app
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"evergate/internal/journal"
+	"evergate/internal/resilience"
+	"evergate/internal/telemetry"
+)
+
+// sinks are who hears the facts; adding one is adding a line.
+func (a *App) sinks() journal.Sink {
+	a.metrics = telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.Live{
+		Providers:  a.providerStates,
+		InFlight:   func() int { return int(a.ingress.InFlight()) },
+		LogDropped: a.opts.LogDropped,
+	})
+	sinks := append([]journal.Sink{a.metrics, telemetry.NewLogs(a.log)}, a.opts.Sinks...)
+	return telemetry.Fan(sinks...)
+}
+
+// providerStates is what the metrics read at a scrape.
+func (a *App) providerStates() []telemetry.ProviderState {
+	now := time.Now()
+	cfg := a.config.Load()
+	inventory := a.catalog.Snapshot()
+	var out []telemetry.ProviderState
+	for i := range cfg.Providers {
+		name := cfg.Providers[i].Options.Name
+		p := a.health.Provider(name)
+		if p == nil || cfg.Providers[i].Disabled {
+			continue
+		}
+		s := p.Snapshot(now)
+		state := telemetry.ProviderState{Name: name, Breaker: s.Guards.Breaker.State.String(), ModelsLocked: len(s.Guards.Lockouts)}
+		for _, c := range s.Guards.Credentials {
+			if c.Reason != resilience.Reason("") {
+				state.CredentialsCooling++
+			}
+		}
+		if m := inventory.Provider(name); m != nil {
+			state.Health = string(m.Status)
+		}
+		out = append(out, state)
+	}
+	return out
+}
+
+// split sends a path to the data plane or to the admin API.
+func (a *App) split() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isAdmin(r.URL.Path) {
+			a.back.ServeHTTP(w, r)
+			return
+		}
+		a.ingress.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,78 @@
+package attempt
+
+import (
+	"net/http"
+	"time"
+
+	"evergate/internal/failover"
+	"evergate/internal/health"
+	"evergate/internal/journal"
+	"evergate/internal/resilience"
+	"evergate/internal/route"
+	"evergate/internal/wire"
+)
+
+// Leg is one target made ready to be tried: where, under which guards, with which settings.
+type Leg struct {
+	Target   route.Target
+	Guards   *health.Provider
+	Upstream Upstream
+	Settings *resilience.Settings
+	// Label is the model for metrics: a known id, or route.OtherLabel.
+	Label string
+}
+
+// Call is one client request, read and routed. It is not changed by Run.
+type Call struct {
+	Dialect wire.Dialect
+	Request wire.Request
+	// Body owns Request.Body; the caller holds a reference of its own during Run.
+	Body   *Buffer
+	Header http.Header // the client's, read only
+	Legs   []Leg       // in order; at least one
+	Start  time.Time
+}
+
+// Head is what a sink may tell its client about the answer before its first byte.
+type Head struct {
+	Leg    *Leg
+	Header http.Header // the upstream's; read only
+	// Length is the length of a plain body, -1 if unknown or a stream.
+	Length int
+	Stream bool
+	Steps  []journal.Step // the trail so far, this attempt included
+	// Attempts is the number of attempts made, this one included.
+	Attempts int
+}
+
+// Sink takes the answer of one request. Begin commits: after it nothing is tried elsewhere. Its methods are called from
+// one goroutine. An error means that the client is gone (or takes nothing).
+type Sink interface {
+	// Answering says that an upstream answered 200 to a stream: from here on the sink may open the response with
+	// keep-alive comments (the weaker step of RESILIENCE §1); failover is still possible.
+	Answering()
+	Begin(h *Head) error
+	Write(p []byte) error
+	Flush() error
+}
+
+// Result is how a request ended.
+type Result struct {
+	// OK: a whole answer reached the sink.
+	OK bool
+	// Final says how it ended where OK is false.
+	Final failover.Final
+	// Leg is who answered, or began to; nil if nobody did.
+	Leg *Leg
+	// Header is the upstream's of the answer, or of the last failed reply; may be nil.
+	Header    http.Header
+	Committed bool
+	Steps     []journal.Step
+	Attempts  int
+	Reply     wire.Reply
+	// Dropped counts malformed events that were left out (R17).
+	Dropped      int
+	FirstContent time.Time
+	// Upstream is time spent waiting for upstreams, Waits time spent between attempts.
+	Upstream, Waits time.Duration
+}

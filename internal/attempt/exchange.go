@@ -1,0 +1,220 @@
+package attempt
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"evergate/internal/failover"
+	"evergate/internal/fault"
+	"evergate/internal/health"
+	"evergate/internal/journal"
+	"evergate/internal/route"
+	"evergate/internal/wire"
+)
+
+// maxErrorBody bounds what is read of an upstream's error reply.
+const maxErrorBody = 1 << 20
+
+// exchange is one attempt: one HTTP exchange with an upstream.
+type exchange struct {
+	x      *run
+	leg    *Leg
+	move   failover.Move
+	permit health.Permit
+	limits route.Timeouts
+	start  time.Time
+	parent context.Context //nolint:containedctx // an exchange lives inside one call of try
+
+	ctx       context.Context //nolint:containedctx // as above
+	watch     watch
+	resp      *http.Response
+	status    int
+	firstByte time.Time
+	content   time.Time // first content event, or the whole plain reply
+	progress  wire.Progress
+	step      int // index of this attempt's entry in the trail, once it has one
+	noted     bool
+}
+
+// do performs the exchange and hands the answer to the sink; nil: a whole answer was delivered.
+func (e *exchange) do() *fault.Fault {
+	ctx, cancel := context.WithCancelCause(e.parent)
+	defer cancel(nil)
+	e.ctx = ctx
+	e.watch.begin(e, cancel)
+	defer e.watch.stop()
+	resp, f := e.send()
+	if f != nil {
+		return e.own(f)
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing is left to be lost
+	e.firstByte = time.Now()
+	e.resp, e.status = resp, resp.StatusCode
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return e.own(e.refused(resp))
+	}
+	if e.x.c.Request.Stream {
+		return e.own(e.stream(resp))
+	}
+	return e.own(e.plain(resp))
+}
+
+// send writes the request for this target and sends it.
+func (e *exchange) send() (*http.Response, *fault.Fault) {
+	c := e.x.c
+	w := wire.Rewrite{Model: e.leg.Target.Model, AskUsage: e.asksUsage(), Params: e.leg.Target.Params}
+	buf := GetBuffer(len(c.Request.Body) + len(w.Model) + 64)
+	body := c.Dialect.AppendRequest(buf.B, &c.Request, w)
+	if len(body) > 0 && &body[0] == &c.Request.Body[0] { // nothing changed: the client's own bytes go out
+		buf.Release()
+		c.Body.Retain()
+		buf = c.Body
+	} else {
+		buf.B = body
+	}
+	return e.leg.Upstream.Send(e.ctx, &Outgoing{
+		Path: c.Dialect.Path(), Header: c.Header, Body: body, Credential: e.move.Credential, Stream: c.Request.Stream,
+		Release: buf.Release,
+	})
+}
+
+// asksUsage: where the provider can say usage in a stream and the client did not ask, it is asked for (CONTRACT §3).
+func (e *exchange) asksUsage() bool {
+	return e.x.c.Request.Stream && !e.x.c.Request.AskedUsage && e.leg.Upstream.CanStreamUsage()
+}
+
+// refused reads and classifies a reply that is not 2xx.
+func (e *exchange) refused(resp *http.Response) *fault.Fault {
+	buf := GetBuffer(4096)
+	defer buf.Release()
+	if err := readAll(resp.Body, buf, maxErrorBody); err != nil && e.ctx.Err() != nil {
+		return e.leg.Upstream.ReadFault(e.ctx, err)
+	}
+	code, message := e.x.c.Dialect.ReadError(buf.B)
+	return e.leg.Upstream.Classify(resp.StatusCode, resp.Header, buf.B, code, message)
+}
+
+// own says whose doing a fault was: an attempt that ended because the client left, or the gateway stops, is nobody's
+// fault (R13), whatever error it came out as.
+func (e *exchange) own(f *fault.Fault) *fault.Fault {
+	if f == nil {
+		return nil
+	}
+	if e.parent.Err() != nil {
+		return &fault.Fault{Class: fault.ClientGone, Cause: context.Cause(e.parent)}
+	}
+	return f
+}
+
+// finish settles the permit, completes the trail and states the attempt.
+func (e *exchange) finish(f *fault.Fault) (failuresBefore int) {
+	now := e.x.now
+	outcome := health.OutcomeOf(f)
+	if f != nil && f.Class == fault.ClientGone && e.silentTooLong(now) {
+		outcome.Class = fault.Timeout
+	}
+	m := health.Measured{Total: now.Sub(e.start)}
+	if !e.firstByte.IsZero() {
+		m.FirstByte = e.firstByte.Sub(e.start)
+	}
+	if !e.content.IsZero() {
+		m.FirstContent = e.content.Sub(e.start)
+	}
+	failuresBefore = e.permit.Settle(now, outcome, m)
+	e.note(f)
+	step := &e.x.res.Steps[e.step]
+	step.Duration = now.Sub(e.start)
+	e.x.res.Upstream += step.Duration
+	fact := journal.Attempt{
+		Provider: step.Provider, Model: step.Model, Credential: step.Credential, ModelLabel: e.leg.Label,
+		Outcome: step.Reason, Why: step.Why, Status: step.Status, Duration: step.Duration, FirstContent: m.FirstContent,
+		FromProvider: e.x.lostProvider, FromReason: e.x.lostReason,
+	}
+	if e.x.res.Leg == e.leg && (f == nil || e.x.res.Committed) {
+		e.x.res.Reply = e.progress.Reply
+		fact.Usage = journal.Usage(e.progress.Reply.Usage)
+	}
+	e.x.r.Journal.AttemptEnded(&fact)
+	return failuresBefore
+}
+
+// silentTooLong is R13's limit: a client that hung up after the provider had brought no byte for so long tells on the
+// provider.
+func (e *exchange) silentTooLong(now time.Time) bool {
+	if !e.firstByte.IsZero() {
+		return false
+	}
+	limit := e.limits.Attempt
+	if e.x.c.Request.Stream {
+		limit = e.limits.FirstChunk
+	}
+	return now.Sub(e.start) > e.leg.Guards.SilentTooLong(e.leg.Target.Model, limit)
+}
+
+// note puts this attempt into the trail, or corrects its entry.
+func (e *exchange) note(f *fault.Fault) {
+	if !e.noted {
+		e.noted = true
+		e.step = len(e.x.res.Steps)
+		e.x.res.Attempts++
+		e.x.res.Steps = append(e.x.res.Steps, journal.Step{
+			Provider: e.leg.Target.Provider, Model: e.leg.Target.Model,
+			Credential: e.leg.Guards.CredentialName(e.move.Credential), Why: string(e.move.Why), Start: e.start,
+		})
+	}
+	s := &e.x.res.Steps[e.step]
+	s.Status, s.Reason = e.status, "ok"
+	if f != nil {
+		s.Reason, s.Message = f.Class.String(), f.Message
+		if f.Status != 0 {
+			s.Status = f.Status
+		}
+		if e.resp != nil && !e.x.res.Committed {
+			e.x.res.Header = e.resp.Header
+		}
+	}
+}
+
+// head is what the sink may say about this answer.
+func (e *exchange) head(stream bool, length int) *Head {
+	e.note(nil)
+	e.x.res.Leg, e.x.res.Header, e.x.res.Committed = e.leg, e.resp.Header, true
+	e.x.res.FirstContent = e.content
+	return &Head{
+		Leg: e.leg, Header: e.resp.Header, Length: length, Stream: stream, Steps: e.x.res.Steps, Attempts: e.x.res.Attempts,
+	}
+}
+
+// gone is a sink that takes nothing more: the client left (R13).
+func gone(err error) *fault.Fault { return &fault.Fault{Class: fault.ClientGone, Cause: err} }
+
+// readAll appends a body to buf until its end, an error, or limit bytes; it reports io.ErrShortBuffer at the limit.
+func readAll(body io.Reader, buf *Buffer, limit int) error {
+	for {
+		buf.Grow(512)
+		n, err := body.Read(buf.B[len(buf.B):cap(buf.B)])
+		buf.B = buf.B[:len(buf.B)+n]
+		switch {
+		case err == io.EOF: //nolint:errorlint // an io.Reader returns the bare value; a wrapped one is a cut
+			return nil
+		case err != nil:
+			return err
+		case len(buf.B) >= limit:
+			return io.ErrShortBuffer
+		}
+	}
+}
+
+// looksLikeStream says whether a body is server-sent events, whatever its content type says (R17).
+func looksLikeStream(body []byte) bool {
+	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), "\r\n")
+	for _, p := range []string{"data:", "event:", ":", "id:", "retry:"} {
+		if bytes.HasPrefix(body, []byte(p)) {
+			return true
+		}
+	}
+	return false
+}

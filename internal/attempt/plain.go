@@ -1,0 +1,79 @@
+package attempt
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"evergate/internal/fault"
+)
+
+// maxHeld is how much of a plain reply is held to be judged before it is sent (CONTRACT §3).
+const maxHeld = 16 << 20
+
+// plain reads a plain reply whole, judges it (R14) and delivers it.
+func (e *exchange) plain(resp *http.Response) *fault.Fault {
+	buf := GetBuffer(int(min(max(resp.ContentLength+1, 0), maxHeld)))
+	defer buf.Release()
+	err := readAll(resp.Body, buf, maxHeld)
+	if errors.Is(err, io.ErrShortBuffer) {
+		return e.tooLargeToHold(resp, buf)
+	}
+	if err != nil {
+		return e.leg.Upstream.ReadFault(e.ctx, err)
+	}
+	body := buf.B
+	if looksLikeStream(body) {
+		folded, err := e.x.c.Dialect.ReplyFromStream(body)
+		if err != nil {
+			return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream answered a stream that is not whole", Cause: err})
+		}
+		body = folded
+	}
+	reply, f := e.x.c.Dialect.Judge(body)
+	if f != nil {
+		return e.leg.Upstream.Refine(f)
+	}
+	e.content = time.Now()
+	e.progress.Reply = reply
+	if err := e.x.sink.Begin(e.head(false, len(body))); err != nil {
+		return gone(err)
+	}
+	if err := e.x.sink.Write(body); err != nil {
+		return gone(err)
+	}
+	return nil
+}
+
+// tooLargeToHold passes a reply that cannot be judged whole through, once its beginning looks like an answer.
+func (e *exchange) tooLargeToHold(resp *http.Response, buf *Buffer) *fault.Fault {
+	if b := bytes.TrimLeft(buf.B, " \t\r\n"); len(b) == 0 || b[0] != '{' {
+		return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream's answer is larger than 16 MiB and no JSON object"})
+	}
+	e.content = time.Now()
+	if err := e.x.sink.Begin(e.head(false, int(max(resp.ContentLength, -1)))); err != nil {
+		return gone(err)
+	}
+	for {
+		if err := e.x.sink.Write(buf.B); err != nil {
+			return gone(err)
+		}
+		buf.B = buf.B[:cap(buf.B)]
+		n, err := resp.Body.Read(buf.B)
+		buf.B = buf.B[:n]
+		if err == nil {
+			continue
+		}
+		if err == io.EOF { //nolint:errorlint // see readAll
+			if err := e.x.sink.Write(buf.B); err != nil {
+				return gone(err)
+			}
+			return nil
+		}
+		f := *e.leg.Upstream.ReadFault(e.ctx, err)
+		f.Class = fault.Cut
+		return &f
+	}
+}

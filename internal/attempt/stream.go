@@ -1,0 +1,338 @@
+package attempt
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"evergate/internal/fault"
+	"evergate/internal/jsonscan"
+	"evergate/internal/sse"
+)
+
+const (
+	// readSize is what one read of a stream may bring at first: most carry one small event, and the buffer is kept for
+	// as long as the stream is open.
+	readSize = 4 << 10
+	// burstSize is the buffer of a stream that fills reads.
+	burstSize = 32 << 10
+	// maxUncommitted bounds what is held back of a stream before its first content event.
+	maxUncommitted = 1 << 20
+)
+
+// errNoStream says that the body is not server-sent events.
+var errNoStream = errors.New("not a stream")
+
+// relay passes one upstream stream on: whole frames, untouched where nothing must change, one write and one flush for
+// each read (ARCHITECTURE decisions 2 and 8).
+type relay struct {
+	e        *exchange
+	split    sse.Splitter
+	buf      *Buffer
+	from     int    // start of what is not yet split
+	keep     int    // start of what goes out as it is: buf.B[keep:from]
+	held     []byte // frames before the first content event
+	scratch  []byte
+	withhold bool // the usage chunk is the gateway's own wish
+	begun    bool // committed
+	ended    bool // the end marker was passed on
+	wrote    bool // something was written since the last flush
+}
+
+// stream relays a streamed reply; before the first content event every trouble is a fault that may be retried.
+func (e *exchange) stream(resp *http.Response) *fault.Fault {
+	e.x.sink.Answering()
+	r := &relay{e: e, buf: GetBuffer(readSize), withhold: e.asksUsage()}
+	r.split.Whole = whole
+	defer func() { r.buf.Release() }()
+	for first := true; ; {
+		n, err := r.read(resp.Body)
+		if n > 0 {
+			now := time.Now()
+			e.watch.chunk(now)
+			if first {
+				switch decided, isStream := sniff(r.buf.B); {
+				case decided && !isStream && err == nil:
+					return r.plainInstead(resp, nil)
+				case decided && !isStream:
+					return r.plainInstead(resp, err)
+				case decided:
+					first = false
+				}
+			}
+			if f := r.frames(now, false); f != nil {
+				return f
+			}
+			if r.ended {
+				r.drain(resp.Body)
+				return nil
+			}
+		}
+		if err != nil {
+			return r.over(err)
+		}
+	}
+}
+
+// read appends one read to the buffer, moving what is left to its start first.
+func (r *relay) read(body io.Reader) (int, error) {
+	left := len(r.buf.B) - r.from
+	switch {
+	case r.from > 0:
+		copy(r.buf.B, r.buf.B[r.from:])
+		r.buf.B = r.buf.B[:left]
+		r.from, r.keep = 0, 0
+	case len(r.buf.B) == cap(r.buf.B):
+		r.grow(max(2*cap(r.buf.B), burstSize))
+	}
+	if left > 0 && cap(r.buf.B)-len(r.buf.B) < readSize/2 {
+		r.grow(2 * cap(r.buf.B))
+	}
+	n, err := body.Read(r.buf.B[len(r.buf.B):cap(r.buf.B)])
+	r.buf.B = r.buf.B[:len(r.buf.B)+n]
+	return n, err
+}
+
+func (r *relay) grow(to int) {
+	next := GetBuffer(to)
+	next.B = append(next.B, r.buf.B...)
+	r.buf.Release()
+	r.buf = next
+}
+
+// sniff decides by the first byte that is no space whether a body is a stream; content decides, not the content type
+// (R17).
+func sniff(b []byte) (decided, isStream bool) {
+	b = bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), " \t\r\n")
+	if len(b) == 0 {
+		return false, false
+	}
+	return true, b[0] != '{' && b[0] != '[' && b[0] != '<'
+}
+
+// whole says that data is one complete event, so that the splitter may forgive a missing blank line.
+func whole(data []byte) bool { return string(data) == "[DONE]" || jsonscan.Valid(data) == nil }
+
+// frames takes every whole frame out of the buffer and passes them on.
+func (r *relay) frames(now time.Time, eof bool) *fault.Fault {
+	for {
+		f, n, err := r.split.Next(r.buf.B[r.from:], eof)
+		if err != nil {
+			return r.broken(r.from, &fault.Fault{Class: fault.Invalid, Message: "the upstream sent an event that is too large", Cause: err})
+		}
+		if n == 0 {
+			break
+		}
+		start := r.from
+		r.from += n
+		f.Plain = f.Plain && n == len(f.Raw) // else a byte order mark stands before it
+		if fl := r.frame(now, f, start); fl != nil {
+			return fl
+		}
+		if r.ended {
+			break
+		}
+	}
+	return r.pass(r.from, true)
+}
+
+// frame judges one frame and says what becomes of it.
+func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
+	e := r.e
+	if len(f.Data) == 0 { // comments and pings: nothing a client must hear before content, harmless after
+		if !r.begun {
+			return r.leaveOut(start)
+		}
+		return nil
+	}
+	ev := e.x.c.Dialect.JudgeEvent(f.Data, &e.progress)
+	switch {
+	case ev.Malformed:
+		e.x.res.Dropped++
+		if e.progress.OpenTool {
+			return r.broken(start, &fault.Fault{Class: fault.Invalid, Message: "the upstream sent a malformed event inside a tool call"})
+		}
+		return r.leaveOut(start)
+	case ev.Fault != nil:
+		return r.broken(start, e.leg.Upstream.Refine(ev.Fault))
+	case ev.UsageOnly && r.withhold:
+		return r.leaveOut(start)
+	case ev.End:
+		return r.end(start)
+	}
+	if ev.Content {
+		e.watch.content(now)
+		if !r.begun {
+			if f := r.commit(now); f != nil {
+				return f
+			}
+		}
+	}
+	if ev.Finish {
+		e.watch.finish()
+	}
+	if !f.Plain { // several data lines, odd line ends: written anew, so that every client can read it
+		if f := r.leaveOut(start); f != nil {
+			return f
+		}
+		r.scratch = sse.AppendData(r.scratch[:0], f.Data)
+		return r.write(r.scratch)
+	}
+	return nil
+}
+
+// leaveOut passes on what stands before a frame and skips the frame.
+func (r *relay) leaveOut(start int) *fault.Fault {
+	if f := r.pass(start, false); f != nil {
+		return f
+	}
+	r.keep = r.from
+	return nil
+}
+
+// pass hands buf[keep:to] on: to the client after the commit, into held before it.
+func (r *relay) pass(to int, flush bool) *fault.Fault {
+	p := r.buf.B[r.keep:to]
+	r.keep = to
+	if len(p) > 0 {
+		if f := r.write(p); f != nil {
+			return f
+		}
+	}
+	if flush && r.wrote {
+		r.wrote = false
+		if err := r.e.x.sink.Flush(); err != nil {
+			return gone(err)
+		}
+	}
+	return nil
+}
+
+func (r *relay) write(p []byte) *fault.Fault {
+	if !r.begun {
+		if len(r.held)+len(p) > maxUncommitted {
+			return &fault.Fault{Class: fault.Invalid, Message: "the upstream sent a megabyte of events without any content"}
+		}
+		r.held = append(r.held, p...)
+		return nil
+	}
+	r.wrote = true
+	if err := r.e.x.sink.Write(p); err != nil {
+		return gone(err)
+	}
+	return nil
+}
+
+// commit is the commit point: the response begins, with what was held back.
+func (r *relay) commit(now time.Time) *fault.Fault {
+	e := r.e
+	e.content = now
+	e.permit.FirstContent(now)
+	if err := e.x.sink.Begin(e.head(true, -1)); err != nil {
+		return gone(err)
+	}
+	r.begun = true
+	if len(r.held) > 0 {
+		held := r.held
+		r.held = nil
+		return r.write(held)
+	}
+	return nil
+}
+
+// end is the dialect's end marker. Without any content before it there was no answer (R14).
+func (r *relay) end(start int) *fault.Fault {
+	if !r.begun {
+		return &fault.Fault{Class: fault.Invalid, Message: "the upstream's stream ended before any content"}
+	}
+	if f := r.leaveOut(start); f != nil {
+		return f
+	}
+	return r.close()
+}
+
+// close writes the proper end: a finish that the upstream left out (R17) and the end marker.
+func (r *relay) close() *fault.Fault {
+	r.scratch = r.e.x.c.Dialect.AppendEnd(r.scratch[:0], &r.e.progress)
+	r.ended = true
+	return r.write(r.scratch)
+}
+
+// over is the end of the body, or an error while reading it.
+func (r *relay) over(err error) *fault.Fault {
+	e := r.e
+	if err == io.EOF { //nolint:errorlint // an io.Reader returns the bare value; a wrapped one is a cut
+		if f := r.frames(time.Now(), true); f != nil {
+			return f
+		}
+		if r.ended {
+			return nil
+		}
+	}
+	if r.begun && e.progress.SawFinish { // R17: a finish reason and no marker is complete
+		if f := r.close(); f != nil {
+			return f
+		}
+		return r.pass(r.from, true)
+	}
+	if err != io.EOF { //nolint:errorlint // as above
+		return r.broken(r.from, e.leg.Upstream.ReadFault(e.ctx, err))
+	}
+	return r.broken(r.from, &fault.Fault{Class: fault.Invalid, Message: "the upstream's stream ended before it was finished"})
+}
+
+// broken is a stream that cannot go on: before the commit the fault as it is, after it a cut (R15). What came before
+// the trouble, up to offset to, still reaches the client.
+func (r *relay) broken(to int, f *fault.Fault) *fault.Fault {
+	if !r.begun {
+		return f
+	}
+	if g := r.pass(max(to, r.keep), true); g != nil {
+		return g
+	}
+	cut := *f
+	cut.Class = fault.Cut
+	return &cut
+}
+
+// drain reads what follows the end marker, so that the connection can be used again; the client has its whole answer
+// already.
+func (r *relay) drain(body io.Reader) {
+	r.e.watch.drain()
+	var rest [512]byte
+	for total := 0; total < readSize; {
+		n, err := body.Read(rest[:])
+		if err != nil {
+			return
+		}
+		total += n
+	}
+}
+
+// plainInstead adapts a JSON reply where a stream was asked for (R17).
+func (r *relay) plainInstead(resp *http.Response, err error) *fault.Fault {
+	e := r.e
+	if err == nil {
+		err = readAll(resp.Body, r.buf, maxHeld)
+	}
+	if err != nil && err != io.EOF { //nolint:errorlint // see over
+		return e.leg.Upstream.ReadFault(e.ctx, err)
+	}
+	if _, f := e.x.c.Dialect.Judge(r.buf.B); f != nil {
+		return e.leg.Upstream.Refine(f)
+	}
+	events, err := e.x.c.Dialect.StreamFromReply(r.buf.B, !r.withhold)
+	if err != nil {
+		return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream answered JSON that is no stream", Cause: errors.Join(errNoStream, err)})
+	}
+	r.buf.B, r.from, r.keep, r.withhold = append(r.buf.B[:0], events...), 0, 0, false
+	if f := r.frames(time.Now(), true); f != nil {
+		return f
+	}
+	if !r.ended {
+		return r.over(io.EOF)
+	}
+	return nil
+}

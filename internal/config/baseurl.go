@@ -1,0 +1,145 @@
+package config
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// versionSegment is a path segment such as v1 or v1beta.
+var versionSegment = regexp.MustCompile(`^v[0-9]+[a-z0-9]*$`)
+
+// endpoints are paths that people paste along with the base URL.
+var endpoints = []string{"/chat/completions", "/completions", "/embeddings", "/responses", "/models"}
+
+// baseURL completes what the user wrote: without a slash at its end and, unless its path has a version segment
+// anywhere, with the preset's usual one. At the preset's own host its whole usual path is meant. The strings are what
+// is wrong and what may have been meant.
+func baseURL(raw string, p preset) (u *url.URL, wrong, suggestion string) {
+	u, wrong = absoluteURL(raw, "http", "https")
+	if wrong != "" {
+		if !strings.Contains(raw, "://") && !strings.Contains(raw, "@") {
+			if _, again := absoluteURL("http://"+raw, "http"); again == "" {
+				suggestion = "http://" + raw
+			}
+		}
+		return nil, wrong, suggestion
+	}
+	if u.User != nil {
+		return nil, "must not hold a user or password; put the credential into keys", ""
+	}
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return nil, "must not have a query or fragment; end it with the path, such as /v1", ""
+	}
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
+	for _, e := range endpoints {
+		if strings.HasSuffix(u.Path, e) {
+			u.Path = strings.TrimSuffix(u.Path, e)
+			return nil, "must not hold the endpoint " + e + ", which is added by request", u.String()
+		}
+	}
+	if knownBase(u.String()) {
+		return u, "", ""
+	}
+	for segment := range strings.SplitSeq(u.Path, "/") {
+		if versionSegment.MatchString(segment) {
+			return u, "", ""
+		}
+	}
+	u.Path += usualPath(u, p)
+	return u, "", ""
+}
+
+// usualPath is what is missing at the end of a base URL without a version segment.
+func usualPath(u *url.URL, p preset) string {
+	if p.baseURL == "" {
+		return "/v1"
+	}
+	own, err := url.Parse(p.baseURL)
+	if err != nil {
+		return "/v1"
+	}
+	if u.Path == "" && strings.EqualFold(own.Host, u.Host) {
+		return own.Path
+	}
+	for segment := range strings.SplitSeq(own.Path, "/") {
+		if versionSegment.MatchString(segment) {
+			return "/" + segment
+		}
+	}
+	return "" // the preset's own API has no version segment
+}
+
+// absoluteURL parses a URL with a host. What is wrong with it never repeats the URL, which may hold a password.
+func absoluteURL(raw string, schemes ...string) (*url.URL, string) {
+	begin := schemes[0] + "://"
+	if len(schemes) > 1 {
+		begin += " or " + schemes[1] + "://"
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		reason := err
+		var ue *url.Error
+		if errors.As(err, &ue) {
+			reason = ue.Err
+		}
+		if strings.Contains(reason.Error(), "first path segment") { // 127.0.0.1:8080
+			return nil, "must begin with " + begin
+		}
+		if strings.Contains(raw, "@") {
+			return nil, "is not a URL" // the reason may quote a part of the password
+		}
+		return nil, "is not a URL (" + reason.Error() + ")"
+	}
+	for _, s := range schemes {
+		if u.Scheme == s {
+			if u.Hostname() == "" {
+				return nil, "has no host"
+			}
+			return u, ""
+		}
+	}
+	return nil, "must begin with " + begin
+}
+
+// near says whether a host is this machine or in a private network, going by its name alone.
+func near(host string) bool {
+	if loopback(host) {
+		return true
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	}
+	for _, suffix := range []string{".local", ".internal", ".lan", ".home.arpa"} {
+		if strings.HasSuffix(strings.ToLower(host), suffix) {
+			return true
+		}
+	}
+	return host != "" && !strings.Contains(host, ".") // a service name of a container network
+}
+
+// loopback says whether a host is this machine alone.
+func loopback(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// hostPort splits the address of a listener.
+func hostPort(addr string) (host, port string, wrong string) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", "", "must be host:port, such as 127.0.0.1:8080"
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", "", "has no port from 0 to 65535; it must be host:port, such as 127.0.0.1:8080"
+	}
+	return host, port, ""
+}

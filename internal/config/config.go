@@ -1,0 +1,132 @@
+package config
+
+import (
+	"time"
+
+	"evergate/internal/provider"
+	"evergate/internal/resilience"
+	"evergate/internal/route"
+)
+
+// Config is a whole configuration: checked, complete, never changed once made. It may be shared and copied.
+type Config struct {
+	// File is the name it was read from; empty if the providers were found in the environment.
+	File   string
+	Server Server
+	Admin  Admin
+	Auth   Auth
+	Log    Log
+	State  State
+	// Providers in the order of the file, detected ones after them.
+	Providers []Provider
+	// Table routes model names; its providers are in the same order.
+	Table route.Table
+	// Resilience and Timeouts are the global settings, before any class or provider changes them.
+	Resilience resilience.Settings
+	Timeouts   route.Timeouts
+	// RefreshInterval is how often models are discovered again; 0 = never after the start.
+	RefreshInterval time.Duration
+	// RecheckInterval is how often a provider whose last discovery failed is asked again; 0 = off.
+	RecheckInterval time.Duration
+	// Warnings are doubts that keep nothing from starting.
+	Warnings Problems
+}
+
+// Server is the listener that clients talk to. In its times 0 turns off what they set.
+type Server struct {
+	Listen            string // host:port
+	MaxRequestBody    int64  // bytes
+	ShutdownGrace     time.Duration
+	KeepaliveInterval time.Duration
+	WriteTimeout      time.Duration
+}
+
+// Admin is the admin API.
+type Admin struct {
+	// Listen is host:port; empty: the server's listener.
+	Listen string
+	// Token is empty where none is needed.
+	Token provider.Secret
+	Pprof bool
+}
+
+// AuthMode says how callers are told apart.
+type AuthMode uint8
+
+// The modes of auth.
+const (
+	AuthNone AuthMode = iota
+	AuthKeys
+)
+
+// Auth says who may use the gateway.
+type Auth struct {
+	Mode           AuthMode
+	AllowAnonymous bool
+	Keys           []ClientKey
+}
+
+// ClientKey is a key of a caller; Models limits it to these names, empty: all.
+type ClientKey struct {
+	Name   string
+	Value  provider.Secret
+	Models []string
+}
+
+// Log says how to log. Format is text, json, or empty: by whether standard error is a terminal.
+type Log struct {
+	Format string
+	Level  string // debug, info, warn, error
+}
+
+// State is where guards' state is kept: in memory so far.
+type State struct{ SyncInterval time.Duration }
+
+// Provider is one upstream with everything that is particular to it.
+type Provider struct {
+	Options  provider.Options
+	Class    string // api_key, oauth, local
+	Disabled bool
+	// Resilience and Timeouts are effective: inherited field by field.
+	Resilience  resilience.Settings
+	KeyStrategy resilience.KeyStrategy
+	Timeouts    route.Timeouts
+	// Models are the configured ids; empty: discovered.
+	Models []string
+	// Settings are the same values as Resilience and Timeouts, in words and with where each came from.
+	Settings []Setting
+}
+
+// Setting is one effective value of a provider.
+type Setting struct {
+	Name  string `json:"name"`  // such as retry.max_retries
+	Value string `json:"value"` // as one would write it
+	From  Origin `json:"from"`
+}
+
+// Origin is where an effective value came from.
+type Origin string
+
+// The origins, the strongest first. A target's and a virtual model's timeouts stand before all of them.
+const (
+	FromOverride     Origin = "override"      // the provider in the file
+	FromClass        Origin = "class"         // resilience.classes in the file
+	FromEnvironment  Origin = "env"           // the environment
+	FromGlobal       Origin = "global"        // resilience: or timeouts: in the file
+	FromClassBuiltIn Origin = "class default" // R30's numbers of the class
+	FromBuiltIn      Origin = "built in"
+)
+
+func defaultServer() Server {
+	return Server{
+		Listen: "127.0.0.1:8080", MaxRequestBody: 32 << 20, ShutdownGrace: 30 * time.Second,
+		KeepaliveInterval: 15 * time.Second, WriteTimeout: time.Minute,
+	}
+}
+
+const (
+	defaultRefresh      = time.Hour
+	defaultRecheck      = time.Minute
+	defaultSyncInterval = 5 * time.Second
+	defaultLogLevel     = "info"
+)

@@ -1,0 +1,44 @@
+package config
+
+import "slices"
+
+// addDetected adds the providers whose variables are set: a key, or the base URL of a server that needs none. A
+// provider of the file with the same name or type wins. It returns name and variable of each.
+func (b *builder) addDetected() []string {
+	var found []string
+	for _, p := range presets() {
+		taken := slices.ContainsFunc(b.file.providers.v, func(e entry[providerFile]) bool { return e.name == p.name || e.v.typ.v == p.name })
+		if p.quiet || taken || p.keyEnv == "" {
+			continue
+		}
+		f := providerFile{typ: given[string]{v: p.name, set: true}}
+		f.baseURL = readVariable(b.reader, b.env, p.urlEnv, text("a URL"))
+		f.apiKey = secretVariable(b.reader, b.env, p.keyEnv)
+		by := p.keyEnv
+		switch {
+		case f.apiKey.set && p.class != classLocal:
+		case f.baseURL.set && (p.class == classLocal || pointsNear(f.baseURL.v, p)):
+			by = p.urlEnv
+			f.class = given[string]{v: classLocal, set: true}
+		default:
+			continue
+		}
+		found = append(found, p.name+" ("+by+")")
+		b.detected = append(b.detected, entry[providerFile]{name: p.name, at: variablePlace(by), v: f})
+	}
+	for _, t := range laterTypes() {
+		if t.keyEnv == "" {
+			continue
+		}
+		if v, _ := b.env(t.keyEnv); v != "" {
+			b.warn(variablePlace(t.keyEnv), "is set, but providers of type %s are not built yet in this version", t.name)
+		}
+	}
+	return found
+}
+
+// pointsNear says whether a base URL is this machine or a private network, where a key is not needed.
+func pointsNear(raw string, p preset) bool {
+	u, wrong, _ := baseURL(raw, p)
+	return wrong == "" && near(u.Hostname())
+}

@@ -1,0 +1,196 @@
+package config
+
+import (
+	"time"
+
+	"evergate/internal/provider"
+	"evergate/internal/resilience"
+	"evergate/internal/route"
+	"evergate/internal/wire"
+)
+
+// file is the document as written: nothing inherited, nothing defaulted, references unchecked.
+type file struct {
+	server     given[serverFile]
+	admin      given[adminFile]
+	auth       given[authFile]
+	log        given[logFile]
+	state      given[stateFile]
+	detect     given[bool]
+	providers  given[[]entry[providerFile]]
+	models     given[[]entry[modelFile]]
+	failover   given[[]entry[[]given[string]]]
+	resilience given[globalFile]
+	timeouts   given[timeoutsFile]
+}
+
+type serverFile struct {
+	listen            given[string]
+	maxRequestBody    given[int64]
+	shutdownGrace     given[time.Duration]
+	keepaliveInterval given[time.Duration]
+	writeTimeout      given[time.Duration]
+}
+
+type adminFile struct {
+	listen given[string]
+	token  given[secretText]
+	pprof  given[bool]
+}
+
+type authFile struct {
+	mode           given[AuthMode]
+	allowAnonymous given[bool]
+	keys           given[[]given[clientKeyFile]]
+}
+
+type clientKeyFile struct {
+	name   given[string]
+	value  given[secretText]
+	models given[[]given[string]]
+}
+
+type logFile struct {
+	bodies given[struct{}]
+	format given[string]
+	level  given[string]
+}
+
+type stateFile struct {
+	url          given[string]
+	syncInterval given[time.Duration]
+}
+
+type providerFile struct {
+	typ         given[string]
+	api         given[string]
+	disabled    given[bool]
+	baseURL     given[string]
+	class       given[string]
+	keyStrategy given[resilience.KeyStrategy]
+	apiKey      given[secretText]
+	byok        given[struct{}]
+	adaptive    given[struct{}]
+	keys        given[[]given[keyFile]]
+	headers     given[[]entry[string]]
+	tls         given[tlsFile]
+	proxy       given[string]
+	models      given[[]given[string]]
+	timeouts    given[timeoutsFile]
+	resilience  given[resilienceFile]
+}
+
+type keyFile struct {
+	name   given[string]
+	value  given[secretText]
+	weight given[int]
+	models given[[]given[string]]
+}
+
+type tlsFile struct {
+	caFile, certFile, keyFile given[string]
+}
+
+type modelFile struct {
+	strategy given[route.Strategy]
+	targets  given[[]given[targetFile]]
+	timeouts given[timeoutsFile]
+	hedge    given[hedgeFile]
+	affinity given[struct{}]
+	resume   given[struct{}]
+	holdDown given[struct{}]
+}
+
+type hedgeFile struct{ max given[struct{}] }
+
+type targetFile struct {
+	target   given[string]
+	weight   given[float64]
+	params   given[[]wire.Param]
+	disabled given[bool]
+	timeouts given[timeoutsFile]
+}
+
+// globalFile is the resilience: section of the whole file.
+type globalFile struct {
+	resilienceFile
+	classes given[classesFile]
+}
+
+type classesFile struct{ oauth, apiKey, local given[classFile] }
+
+// classFile is what a class overrides.
+type classFile struct {
+	resilienceFile
+	timeouts given[timeoutsFile]
+}
+
+type resilienceFile struct {
+	whenAllBlocked     given[resilience.WhenAllBlocked]
+	passStatus         given[bool]
+	retry              given[retryFile]
+	breaker            given[breakerFile]
+	cooldown           given[cooldownFile]
+	credentialCooldown given[credentialCooldownFile]
+	modelLockout       given[modelLockoutFile]
+	classify           given[[]given[ruleFile]]
+}
+
+type retryFile struct {
+	maxRetries     given[int]
+	initialBackoff given[time.Duration]
+	maxBackoff     given[time.Duration]
+	backoffFactor  given[float64]
+	jitterFactor   given[float64]
+	sameTarget     given[int]
+	maxWait        given[time.Duration]
+	budget         given[float64]
+	streams        given[bool]
+}
+
+type breakerFile struct {
+	failureThreshold  given[int]
+	successThreshold  given[int]
+	timeout           given[time.Duration]
+	halfOpenMaxProbes given[int]
+	scope             given[struct{}]
+	ramp              given[struct{}]
+}
+
+type cooldownFile struct {
+	failures        given[int]
+	window          given[time.Duration]
+	minFailureRatio given[float64]
+	base            given[time.Duration]
+	factor          given[float64]
+	max             given[time.Duration]
+}
+
+type credentialCooldownFile struct{ base, max, authBase, quotaBase given[time.Duration] }
+
+type modelLockoutFile struct{ base, max given[time.Duration] }
+
+type ruleFile struct {
+	match given[matchFile]
+	as    given[string]
+}
+
+type matchFile struct {
+	provider given[string]
+	status   given[int]
+	code     given[string]
+	message  given[string]
+	kind     given[string]
+}
+
+// rule is the provider package's form of a classify rule.
+func (f ruleFile) rule() provider.Rule {
+	m := f.match.v
+	return provider.Rule{
+		Provider: m.provider.v, Status: m.status.v, Code: m.code.v, Message: m.message.v, Kind: m.kind.v, As: f.as.v,
+	}
+}
+
+type timeoutsFile struct {
+	connect, attempt, firstChunk, idle, contentIdle, total, streamTotal given[time.Duration]
+}

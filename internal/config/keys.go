@@ -1,0 +1,162 @@
+package config
+
+import (
+	"time"
+
+	"evergate/internal/resilience"
+	"evergate/internal/route"
+	"evergate/internal/wire"
+)
+
+// fileShape is the whole document.
+func fileShape() shape[file] {
+	return object("config", "Configuration of an Evergate gateway.", []key[file]{
+		field("server", "The listener that clients talk to.", serverShape(), func(f *file) *given[serverFile] { return &f.server }),
+		field("admin", "The admin API, metrics and status.", adminShape(), func(f *file) *given[adminFile] { return &f.admin }),
+		field("auth", "Who may use the gateway.", authShape(), func(f *file) *given[authFile] { return &f.auth }),
+		field("log", "What is logged, and how.", logShape(), func(f *file) *given[logFile] { return &f.log }),
+		field("state", "Where the guards' state is kept.", stateShape(), func(f *file) *given[stateFile] { return &f.state }),
+		field("detect", "Whether providers found in the environment are added to those of the file.", boolean(), func(f *file) *given[bool] { return &f.detect }),
+		field("providers", "The upstreams, by a name of your own.", table("names of providers", providerShape()), func(f *file) *given[[]entry[providerFile]] { return &f.providers }),
+		field("models", "Virtual models: a name of your own that stands for one or more targets.", table("names of models", modelShape()), func(f *file) *given[[]entry[modelFile]] { return &f.models }),
+		field("failover", "For a model called by its own name (provider/model or a bare id): where to go when it fails.",
+			table("models", list("targets such as provider/model", text("a target such as provider/model"))), func(f *file) *given[[]entry[[]given[string]]] { return &f.failover }),
+		field("resilience", "How failures are treated, for all providers.", globalShape(), func(f *file) *given[globalFile] { return &f.resilience }),
+		field("timeouts", "Time limits, for all providers.", timeoutsShape(), func(f *file) *given[timeoutsFile] { return &f.timeouts }),
+		later[file]("policies"), later[file]("policy"),
+	})
+}
+
+func serverShape() shape[serverFile] {
+	return object("server", "The listener that clients talk to.", []key[serverFile]{
+		field("listen", "Address as host:port.", text("host:port"), func(f *serverFile) *given[string] { return &f.listen }),
+		field("max_request_body", "Largest request body.", size(), func(f *serverFile) *given[int64] { return &f.maxRequestBody }),
+		field("shutdown_grace", "How long running requests may go on after SIGTERM.", duration(0), func(f *serverFile) *given[time.Duration] { return &f.shutdownGrace }),
+		field("keepalive_interval", "A comment is sent to the client when a stream was silent for so long; 0 turns it off.", duration(0), func(f *serverFile) *given[time.Duration] { return &f.keepaliveInterval }),
+		field("write_timeout", "A client that takes no byte for so long is disconnected; 0 turns it off.", duration(0), func(f *serverFile) *given[time.Duration] { return &f.writeTimeout }),
+	})
+}
+
+func adminShape() shape[adminFile] {
+	return object("admin", "The admin API, metrics and status.", []key[adminFile]{
+		field("listen", "Address of its own as host:port; empty: the server's listener.", optionalText("host:port"), func(f *adminFile) *given[string] { return &f.listen }),
+		field("token", "Bearer token of the admin API; needed off loopback. Without one EVERGATE_ADMIN_TOKEN counts.", secret("a token"), func(f *adminFile) *given[secretText] { return &f.token }),
+		field("pprof", "Whether Go profiles are served below /debug/pprof.", boolean(), func(f *adminFile) *given[bool] { return &f.pprof }),
+	})
+}
+
+func authShape() shape[authFile] {
+	return object("auth", "Who may use the gateway.", []key[authFile]{
+		field("mode", "none lets every caller in; keys wants one of the keys below. Without it: keys if there are any.",
+			choice(say("none", AuthNone), say("keys", AuthKeys)), func(f *authFile) *given[AuthMode] { return &f.mode }),
+		field("allow_anonymous", "Allows mode none on an address that others can reach.", boolean(), func(f *authFile) *given[bool] { return &f.allowAnonymous }),
+		field("keys", "The keys of callers.", list("keys with a name and a value", clientKeyShape()), func(f *authFile) *given[[]given[clientKeyFile]] { return &f.keys }),
+	})
+}
+
+func clientKeyShape() shape[clientKeyFile] {
+	return object("client_key", "A key of a caller.", []key[clientKeyFile]{
+		field("name", "Shown in logs and metrics.", text("a name"), func(f *clientKeyFile) *given[string] { return &f.name }),
+		field("value", "The secret itself; keep it in an environment variable.", secret("a key"), func(f *clientKeyFile) *given[secretText] { return &f.value }),
+		field("models", "The models it may use; none: all.", list("model names", text("a model name")), func(f *clientKeyFile) *given[[]given[string]] { return &f.models }),
+		later[clientKeyFile]("policy"), later[clientKeyFile]("limits"), later[clientKeyFile]("budget"),
+	})
+}
+
+func logShape() shape[logFile] {
+	return object("log", "What is logged, and how.", []key[logFile]{
+		field("bodies", "Whether prompts and replies are kept.", never(), func(f *logFile) *given[struct{}] { return &f.bodies }),
+		field("format", "Without it: text at a terminal, json otherwise.", choice(say("text", "text"), say("json", "json")), func(f *logFile) *given[string] { return &f.format }),
+		field("level", "The least level that is logged.", choice(say("debug", "debug"), say("info", "info"), say("warn", "warn"), say("error", "error")), func(f *logFile) *given[string] { return &f.level }),
+	})
+}
+
+func stateShape() shape[stateFile] {
+	return object("state", "Where the guards' state is kept.", []key[stateFile]{
+		field("url", "memory: keeps it in the process.", stateURL(), func(f *stateFile) *given[string] { return &f.url }),
+		field("sync_interval", "How often instances exchange it.", duration(time.Millisecond), func(f *stateFile) *given[time.Duration] { return &f.syncInterval }),
+	})
+}
+
+func providerShape() shape[providerFile] {
+	return object("provider", "An upstream.", []key[providerFile]{
+		field("type", "Its API, or a preset that also knows base URL and class.", choice(typeWords()...), func(f *providerFile) *given[string] { return &f.typ }),
+		field("api", "Which OpenAI API it is asked by.", choice(append([]word[string]{say("auto", "auto"), say("chat", "chat")}, notYet[string]("responses")...)...), func(f *providerFile) *given[string] { return &f.api }),
+		field("disabled", "Takes it out of use.", boolean(), func(f *providerFile) *given[bool] { return &f.disabled }),
+		field("base_url", "Where it is, with or without the version segment (/v1).", text("a URL"), func(f *providerFile) *given[string] { return &f.baseURL }),
+		field("class", "Picks the defaults of the circuit breaker.", choice(say(classAPIKey, classAPIKey), say(classOAuth, classOAuth), say(classLocal, classLocal)), func(f *providerFile) *given[string] { return &f.class }),
+		field("key_strategy", "How a key is chosen among several.", choice(
+			say("round_robin", resilience.RoundRobin), say("fill_first", resilience.FillFirst), say("weighted", resilience.Weighted), say("least_used", resilience.LeastUsed),
+		), func(f *providerFile) *given[resilience.KeyStrategy] { return &f.keyStrategy }),
+		field("api_key", "Short for keys with one key.", secret("a key"), func(f *providerFile) *given[secretText] { return &f.apiKey }),
+		field("keys", "Its credentials.", list("keys", keyShape()), func(f *providerFile) *given[[]given[keyFile]] { return &f.keys }),
+		field("headers", "Headers that are added to every request.", table("header names", optionalText("a header's value")), func(f *providerFile) *given[[]entry[string]] { return &f.headers }),
+		field("tls", "Files for TLS.", object("tls", "Files for TLS, in PEM.", []key[tlsFile]{
+			field("ca_file", "Certificates to trust besides the system's.", optionalText("a file name"), func(f *tlsFile) *given[string] { return &f.caFile }),
+			field("cert_file", "Certificate that the gateway shows.", optionalText("a file name"), func(f *tlsFile) *given[string] { return &f.certFile }),
+			field("key_file", "The certificate's private key.", optionalText("a file name"), func(f *tlsFile) *given[string] { return &f.keyFile }),
+		}), func(f *providerFile) *given[tlsFile] { return &f.tls }),
+		field("proxy", "URL of a proxy for this provider.", optionalText("a URL"), func(f *providerFile) *given[string] { return &f.proxy }),
+		field("models", "The models it has; none: they are discovered.", list("model ids", text("a model id")), func(f *providerFile) *given[[]given[string]] { return &f.models }),
+		field("timeouts", "Time limits for this provider.", timeoutsShape(), func(f *providerFile) *given[timeoutsFile] { return &f.timeouts }),
+		field("resilience", "What differs from the global resilience settings.", object("overrides", "Resilience settings that differ from the global ones.", resilienceKeys()), func(f *providerFile) *given[resilienceFile] { return &f.resilience }),
+		field("byok", "Whether callers may bring their own key.", off(), func(f *providerFile) *given[struct{}] { return &f.byok }),
+		field("adaptive_concurrency", "Whether requests in flight are limited by what the provider bears.", off(), func(f *providerFile) *given[struct{}] { return &f.adaptive }),
+		later[providerFile]("oauth"), later[providerFile]("probe"), later[providerFile]("attributes"), later[providerFile]("region"),
+		later[providerFile]("aws"), later[providerFile]("api_version"), later[providerFile]("project"), later[providerFile]("location"),
+		later[providerFile]("credentials_file"),
+	})
+}
+
+func keyShape() shape[keyFile] {
+	long := object("key", "A credential.", []key[keyFile]{
+		field("name", "Shown in logs, metrics and status. Without it: default, or key-1, key-2, …", text("a name"), func(f *keyFile) *given[string] { return &f.name }),
+		field("value", "The secret itself; keep it in an environment variable.", secret("a key"), func(f *keyFile) *given[secretText] { return &f.value }),
+		field("weight", "Its share with key_strategy weighted.", whole(1, 1_000_000), func(f *keyFile) *given[int] { return &f.weight }),
+		field("models", "The models it may be used for; none: all.", list("model ids", text("a model id")), func(f *keyFile) *given[[]given[string]] { return &f.models }),
+	})
+	return shorthand(secret("a key"), func(s given[secretText]) keyFile { return keyFile{value: s} }, long)
+}
+
+func modelShape() shape[modelFile] {
+	strategies := append([]word[route.Strategy]{say("ordered", route.Ordered), say("weighted", route.Weighted)},
+		notYet[route.Strategy]("round_robin", "least_latency", "least_busy", "least_cost", "auto")...)
+	return object("model", "A virtual model.", []key[modelFile]{
+		field("strategy", "ordered tries the targets as listed; weighted begins with one at random by weight.", choice(strategies...), func(f *modelFile) *given[route.Strategy] { return &f.strategy }),
+		field("targets", "Where its requests may go.", list("targets such as provider/model", targetShape()), func(f *modelFile) *given[[]given[targetFile]] { return &f.targets }),
+		field("timeouts", "Time limits for this model.", timeoutsShape(), func(f *modelFile) *given[timeoutsFile] { return &f.timeouts }),
+		field("hedge", "Starting a second target when the first is slow.", object("hedge", "Hedging; max: 0 is off.", []key[hedgeFile]{
+			field("max", "How many more may be started.", zero(), func(f *hedgeFile) *given[struct{}] { return &f.max }),
+			later[hedgeFile]("after"), later[hedgeFile]("budget"),
+		}), func(f *modelFile) *given[hedgeFile] { return &f.hedge }),
+		field("affinity", "Keeping a conversation at one target.", off(), func(f *modelFile) *given[struct{}] { return &f.affinity }),
+		field("resume", "Going on with a broken stream elsewhere.", off(), func(f *modelFile) *given[struct{}] { return &f.resume }),
+		field("hold_down", "How long a primary stays second after it came back.", zero(), func(f *modelFile) *given[struct{}] { return &f.holdDown }),
+		later[modelFile]("on"), later[modelFile]("policy"),
+	})
+}
+
+func targetShape() shape[targetFile] {
+	const want = "a target such as provider/model"
+	long := object("target", "A provider's model, with what is particular to asking it there.", []key[targetFile]{
+		field("target", "provider/model.", text(want), func(f *targetFile) *given[string] { return &f.target }),
+		field("weight", "Its share with strategy weighted.", number(0, 1e9), func(f *targetFile) *given[float64] { return &f.weight }),
+		field("params", "Request fields that it overrides.", paramsShape(), func(f *targetFile) *given[[]wire.Param] { return &f.params }),
+		field("disabled", "Takes it out of use.", boolean(), func(f *targetFile) *given[bool] { return &f.disabled }),
+		field("timeouts", "Time limits for this target.", timeoutsShape(), func(f *targetFile) *given[timeoutsFile] { return &f.timeouts }),
+		later[targetFile]("base_model"), later[targetFile]("quirks"),
+	})
+	return shorthand(text(want), func(s given[string]) targetFile { return targetFile{target: s} }, long)
+}
+
+func timeoutsShape() shape[timeoutsFile] {
+	return object("timeouts", "Time limits; 0 is none.", []key[timeoutsFile]{
+		field("connect", "Connecting, TLS included.", duration(0), func(f *timeoutsFile) *given[time.Duration] { return &f.connect }),
+		field("attempt", "A plain attempt, whole.", duration(0), func(f *timeoutsFile) *given[time.Duration] { return &f.attempt }),
+		field("first_chunk", "A stream up to its first content.", duration(0), func(f *timeoutsFile) *given[time.Duration] { return &f.firstChunk }),
+		field("idle", "A stream between two chunks.", duration(0), func(f *timeoutsFile) *given[time.Duration] { return &f.idle }),
+		field("content_idle", "A stream between two pieces of content.", duration(0), func(f *timeoutsFile) *given[time.Duration] { return &f.contentIdle }),
+		field("total", "A plain request whole, a stream up to its first content, over all attempts.", duration(0), func(f *timeoutsFile) *given[time.Duration] { return &f.total }),
+		field("stream_total", "A stream, whole.", duration(0), func(f *timeoutsFile) *given[time.Duration] { return &f.streamTotal }),
+	})
+}

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"evergate/internal/nearest"
+	"evergate/internal/route"
+)
+
+// table makes the routing tables.
+func (b *builder) table(providers []Provider) route.Table {
+	t := route.Table{Virtual: map[string]*route.Virtual{}, Failover: map[string][]route.Target{}}
+	b.limits, b.models = map[string]route.Timeouts{}, map[string][]string{}
+	for _, p := range providers {
+		t.Providers = append(t.Providers, route.Provider{Name: p.Options.Name, Disabled: p.Disabled, Timeouts: p.Timeouts, Models: p.Models})
+		b.limits[p.Options.Name], b.models[p.Options.Name] = p.Timeouts, p.Models
+	}
+	for _, e := range b.file.models.v {
+		if e.wrong {
+			t.Virtual[e.name] = nil // known by name; the Config is refused anyway
+		} else if v := b.virtual(e); v != nil {
+			t.Virtual[v.Name] = v
+		}
+	}
+	for _, e := range b.file.failover.v {
+		if !e.wrong {
+			b.failover(&t, e)
+		}
+	}
+	return t
+}
+
+func (b *builder) virtual(e entry[modelFile]) *route.Virtual {
+	f := &e.v
+	if e.name == "" || strings.ContainsFunc(e.name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		b.problem(e.at, "", "is no name for a model; it must have no spaces")
+	}
+	if first, _, ok := strings.Cut(e.name, "/"); ok && slices.Contains(b.names, first) {
+		b.warn(e.at, "hides the model of that name at provider %s", first)
+	}
+	if len(f.targets.v) == 0 && !f.targets.wrong {
+		b.problem(e.at, "", "has no targets; add targets: [provider/model]")
+		return nil
+	}
+	v := &route.Virtual{Name: e.name, Strategy: f.strategy.v}
+	seen := map[string]place{}
+	for _, t := range f.targets.v {
+		target, ok := b.target(t.v.target, t.at)
+		if !ok {
+			continue
+		}
+		target.Disabled, target.Params = t.v.disabled.v, t.v.params.v
+		target.Timeouts = overlay(overlay(target.Timeouts, &f.timeouts.v), &t.v.timeouts.v)
+		target.Weight = t.v.weight.v
+		if t.v.weight.set && target.Weight == 0 {
+			b.problem(t.v.weight.at, "", "must be more than 0; to send the target nothing say disabled: true")
+		}
+		if t.v.params.absent() {
+			b.once(seen, target.String(), t.at, "is listed twice (first on line %d); remove one")
+		}
+		v.Targets = append(v.Targets, target)
+	}
+	return v
+}
+
+// target reads provider/model and gives it the provider's time limits.
+func (b *builder) target(written given[string], owner place) (route.Target, bool) {
+	if !written.set {
+		if written.absent() {
+			b.problem(owner, "", "has no target; add target: provider/model")
+		}
+		return route.Target{}, false
+	}
+	name, model, ok := strings.Cut(written.v, "/")
+	if !ok || name == "" || model == "" {
+		suggestion := ""
+		if len(b.names) == 1 && name != "" && !ok {
+			suggestion = b.names[0] + "/" + name
+		}
+		b.problem(written.at, suggestion, "%q is not a target; write provider/model", written.v)
+		return route.Target{}, false
+	}
+	if !b.knownProvider(name, written.at) {
+		return route.Target{}, false
+	}
+	b.doubtModel(name, model, written.at)
+	return route.Target{Provider: name, Model: model, Timeouts: b.limits[name]}, true
+}
+
+// doubtModel warns of a model that its provider's own list does not have.
+func (b *builder) doubtModel(name, model string, at place) {
+	known := b.models[name]
+	if len(known) == 0 || slices.Contains(known, model) {
+		return
+	}
+	hint := ""
+	if near := nearest.Names(model, known, 1); len(near) > 0 {
+		hint = "; did you mean " + name + "/" + near[0] + "?"
+	}
+	b.warn(at, "providers.%s.models does not list %s%s", name, model, hint)
+}
+
+func (b *builder) failover(t *route.Table, e entry[[]given[string]]) {
+	if _, virtual := t.Virtual[e.name]; virtual {
+		b.problem(e.at, "", "is a virtual model, to which failover rules do not apply; add the targets to models.%s", e.name)
+		return
+	}
+	if len(e.v) == 0 {
+		b.problem(e.at, "", "names nowhere to go; add targets such as provider/model, or remove the rule")
+	}
+	seen := map[string]place{e.name: e.at}
+	for _, to := range e.v {
+		if target, ok := b.target(to, to.at); ok {
+			b.once(seen, target.String(), to.at, "stands in this rule already (line %d); remove it")
+			t.Failover[e.name] = append(t.Failover[e.name], target)
+		}
+	}
+}

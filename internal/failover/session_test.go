@@ -1,0 +1,460 @@
+package failover
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"evergate/internal/fault"
+	"evergate/internal/resilience"
+	"evergate/internal/route"
+)
+
+var t0 = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// world is a hand-made Guards: for each target its credentials' blocks, and failure counts.
+type world struct {
+	now      time.Time
+	blocks   [][]resilience.Block // target, credential
+	failures []int
+}
+
+func (w *world) Pick(t int, skip func(int) bool) (int, resilience.Block, bool) {
+	best := -1
+	var soonest resilience.Block
+	for c, b := range w.blocks[t] {
+		if skip(c) {
+			continue
+		}
+		if !b.Blocked() || !b.Until.After(w.now) {
+			return c, resilience.Block{}, true
+		}
+		if best < 0 || b.Until.Before(soonest.Until) {
+			best, soonest = c, b
+		}
+	}
+	return best, soonest, false
+}
+
+func (w *world) ConsecutiveFailures(t int) int { return w.failures[t] }
+
+// result is what a scripted attempt comes to; the zero value answers.
+type result struct {
+	f     *fault.Fault
+	takes time.Duration
+	block *resilience.Block // set on the credential by it
+}
+
+func status(code int, opts ...func(*fault.Fault)) result {
+	f := &fault.Fault{Status: code, Class: fault.Upstream}
+	switch {
+	case code == 429:
+		f.Class = fault.RateLimited
+	case code == 401:
+		f.Class = fault.Auth
+	case code == 404:
+		f.Class = fault.ModelMissing
+	case code == 400:
+		f.Class = fault.Rejected
+	}
+	for _, o := range opts {
+		o(f)
+	}
+	return result{f: f}
+}
+
+func after(d time.Duration) func(*fault.Fault) {
+	return func(f *fault.Fault) { f.Wait = fault.Wait{For: d, Named: true} }
+}
+
+func class(c fault.Class) result { return result{f: &fault.Fault{Class: c}} }
+
+func noRetry(f *fault.Fault) { f.ShouldRetry = fault.No }
+
+func block(reason resilience.Reason, until time.Duration, named bool) resilience.Block {
+	g := resilience.CredentialCooldownGuard
+	if reason == resilience.CircuitOpen {
+		g = resilience.CircuitBreaker
+	}
+	return resilience.Block{Guard: g, Reason: reason, Until: t0.Add(until), Named: named}
+}
+
+// play runs a session against a script: for each target its results in order (the last repeats), and writes what was
+// done as words: `0` an attempt on target 0, `0.1` with credential 1, `!` forced, `(1s)` a wait, `$` drawn on the budget.
+func play(p Params, w *world, script map[int][]result, budget int) (string, Final) {
+	w.now = t0
+	if w.blocks == nil {
+		w.blocks = make([][]resilience.Block, len(p.Targets))
+		for i := range w.blocks {
+			w.blocks[i] = make([]resilience.Block, 1)
+		}
+	}
+	w.failures = append(w.failures, make([]int, len(p.Targets)-len(w.failures))...)
+	s := New(p, w)
+	var out []string
+	made := map[int]int{}
+	for range 200 {
+		m := s.Next(w.now, w, 0.5)
+		if m.Draw {
+			if budget == 0 {
+				out = append(out, "refused")
+				s.Refused()
+				continue
+			}
+			budget--
+		}
+		switch m.Kind {
+		case Stop:
+			return strings.Join(out, " "), s.Final(w.now, w)
+		case Wait:
+			w.now = w.now.Add(m.For)
+			out = append(out, fmt.Sprintf("(%s)", m.For))
+		case Try:
+			word := fmt.Sprint(m.Target)
+			if len(w.blocks[m.Target]) > 1 {
+				word += fmt.Sprintf(".%d", m.Credential)
+			}
+			if m.Force {
+				word += "!"
+			}
+			out = append(out, word)
+			rs := script[m.Target]
+			r := rs[min(made[m.Target], len(rs)-1)]
+			made[m.Target]++
+			w.now = w.now.Add(r.takes)
+			if r.f == nil {
+				return strings.Join(out, " ") + " ok", Final{}
+			}
+			before := w.failures[m.Target]
+			if r.f.Class.BreakerFailure() {
+				w.failures[m.Target]++
+			}
+			if r.block != nil {
+				w.blocks[m.Target][m.Credential] = *r.block
+			}
+			s.Failed(w.now, w, m, r.f, before, 0.5)
+		}
+	}
+	return "endless", Final{}
+}
+
+func targets(models ...string) []route.Target {
+	out := make([]route.Target, len(models))
+	for i, m := range models {
+		out[i] = route.Target{Provider: fmt.Sprintf("p%d", i), Model: m}
+	}
+	return out
+}
+
+func settings(n int, change ...func(*resilience.Settings)) []*resilience.Settings {
+	s := resilience.Defaults()
+	s.Retry.JitterFactor = 0
+	for _, c := range change {
+		c(&s)
+	}
+	out := make([]*resilience.Settings, n)
+	for i := range out {
+		out[i] = &s
+	}
+	return out
+}
+
+func retries(n int) func(*resilience.Settings) {
+	return func(s *resilience.Settings) { s.Retry.MaxRetries = n }
+}
+
+func noDoubt(s *resilience.Settings) { s.Retry.SameTarget = 0 }
+
+func TestSession(t *testing.T) {
+	tests := []struct {
+		name   string
+		models []string
+		set    []func(*resilience.Settings)
+		world  world
+		script map[int][]result
+		budget int // 0: plenty, -1: none
+		limit  time.Duration
+		stream bool
+		want   string
+		ending Ending
+		after  time.Duration
+	}{
+		{name: "R50 the first answers", models: []string{"a", "b"}, script: map[int][]result{0: {{}}}, want: "0 ok"},
+		{
+			name: "R46-R52 000's single walk with max_retries 0", models: []string{"a", "b", "c"},
+			set:    []func(*resilience.Settings){retries(0)},
+			script: map[int][]result{0: {status(500)}, 1: {class(fault.Connect)}, 2: {class(fault.Timeout)}},
+			want:   "0 1 2", ending: AllFailed,
+		},
+		{
+			name: "R55 one candidate", models: []string{"a"}, set: []func(*resilience.Settings){retries(0)},
+			script: map[int][]result{0: {status(503)}}, want: "0", ending: OneFailed,
+		},
+		{
+			name: "R52a benefit of the doubt", models: []string{"a", "b"},
+			script: map[int][]result{0: {status(500), {}}}, want: "0 (150ms) 0 ok",
+		},
+		{
+			name: "R52a not for a provider that was failing already", models: []string{"a", "b"}, world: world{failures: []int{1, 0}},
+			script: map[int][]result{0: {status(500)}, 1: {{}}}, want: "0 1 ok",
+		},
+		{
+			name: "R52a never after a timeout", models: []string{"a", "b"},
+			script: map[int][]result{0: {class(fault.Timeout)}, 1: {{}}}, want: "0 1 ok",
+		},
+		{
+			name: "R52a not with a Retry-After; with another model at hand a long one is not waited for", models: []string{"a", "b"},
+			script: map[int][]result{0: {status(503, after(10*time.Second))}, 1: {{}}}, want: "0 1 ok",
+		},
+		{
+			name: "R52a x-should-retry false", models: []string{"a", "b"},
+			script: map[int][]result{0: {status(503, noRetry)}, 1: {{}}}, want: "0 1 ok",
+		},
+		{
+			name: "R52b short wait keeps the model", models: []string{"a", "b"},
+			script: map[int][]result{0: {status(429, after(2*time.Second)), {}}}, want: "0 (2.1s) 0 ok",
+		},
+		{
+			name: "R52b once only", models: []string{"a", "b"},
+			script: map[int][]result{0: {status(429, after(2*time.Second))}, 1: {{}}}, want: "0 (2.1s) 0 1 ok",
+		},
+		{
+			name: "R52b not when another candidate serves the same model", models: []string{"a", "a"},
+			script: map[int][]result{0: {status(429, after(2*time.Second))}, 1: {{}}}, want: "0 1 ok",
+		},
+		{
+			name: "R52b Retry-After 0 is at once", models: []string{"a"},
+			script: map[int][]result{0: {status(429, after(0)), {}}}, want: "0 (0s) 0 ok",
+		},
+		{
+			name: "R52 rounds back off and stop after max_retries", models: []string{"a"}, set: []func(*resilience.Settings){noDoubt},
+			script: map[int][]result{0: {status(503)}}, want: "0 (1s) 0 (2s) 0 (4s) 0", ending: OneFailed,
+		},
+		{
+			name: "R52 no candidate gets more than 1 + max_retries, doubt included", models: []string{"a"},
+			script: map[int][]result{0: {status(503)}}, want: "0 (150ms) 0 (1s) 0 (2s) 0", ending: OneFailed,
+		},
+		{
+			name: "R52 rounds do not fire on 500", models: []string{"a", "b"}, set: []func(*resilience.Settings){noDoubt},
+			script: map[int][]result{0: {status(500)}, 1: {status(500)}}, want: "0 1", ending: AllFailed,
+		},
+		{
+			name: "R52 rounds do not fire after a timeout", models: []string{"a"},
+			script: map[int][]result{0: {class(fault.Timeout)}}, want: "0", ending: OneFailed,
+		},
+		{
+			name: "R52 a round walks the retryable ones alone", models: []string{"a", "b"}, set: []func(*resilience.Settings){noDoubt, retries(1)},
+			script: map[int][]result{0: {status(500)}, 1: {status(502), {}}}, want: "0 1 (1s) 1 ok",
+		},
+		{
+			name: "R52 (1 + retries) x targets is the most", models: []string{"a", "b"}, set: []func(*resilience.Settings){noDoubt, retries(2)},
+			script: map[int][]result{0: {status(503)}, 1: {status(503)}}, want: "0 1 (1s) 0 1 (2s) 0 1", ending: AllFailed,
+		},
+		{
+			name: "R52 a cooldown longer than the backoff is waited for within max_wait", models: []string{"a"},
+			set: []func(*resilience.Settings){retries(1)},
+			script: map[int][]result{0: {
+				{f: status(429).f, block: ptr(block(resilience.RateLimited, 2*time.Second, false))}, {},
+			}},
+			want: "0 (2s) 0 ok",
+		},
+		{
+			name: "R52 a named wait beyond max_wait ends it and is handed over", models: []string{"a"},
+			script: map[int][]result{0: {
+				{f: status(429, after(20*time.Second)).f, block: ptr(block(resilience.RateLimited, 20*time.Second, true))},
+			}},
+			want: "0", ending: AllLimited, after: 20 * time.Second,
+		},
+		{
+			name: "R52 the same with cooldowns off", models: []string{"a"},
+			script: map[int][]result{0: {status(429, after(20*time.Second))}}, want: "0", ending: AllLimited, after: 20 * time.Second,
+		},
+		{
+			name: "R52 streams false", models: []string{"a", "b"}, stream: true,
+			set:    []func(*resilience.Settings){func(s *resilience.Settings) { s.Retry.Streams = false }},
+			script: map[int][]result{0: {status(503)}, 1: {status(503)}}, want: "0 1", ending: AllFailed,
+		},
+		{
+			name: "R53 an empty budget stops retries, not first tries", models: []string{"a", "b"}, budget: -1,
+			script: map[int][]result{0: {status(503)}, 1: {{}}}, want: "0 refused 1 ok",
+		},
+		{
+			name: "R53 an empty budget stops rounds", models: []string{"a"}, budget: -1, set: []func(*resilience.Settings){noDoubt},
+			script: map[int][]result{0: {status(503)}}, want: "0 refused", ending: OneFailed,
+		},
+		{
+			name: "R54 no wait that ends after the deadline", models: []string{"a"}, limit: 500 * time.Millisecond,
+			set:    []func(*resilience.Settings){noDoubt},
+			script: map[int][]result{0: {status(503)}}, want: "0", ending: OneFailed,
+		},
+		{
+			name: "R55 deadline first", models: []string{"a", "b"}, limit: time.Second,
+			script: map[int][]result{0: {{f: class(fault.Timeout).f, takes: time.Second}}, 1: {class(fault.Timeout)}},
+			want:   "0 1", ending: Deadline,
+		},
+		{
+			name: "R55 all rate limited, one target too", models: []string{"a"}, set: []func(*resilience.Settings){retries(0)},
+			script: map[int][]result{0: {status(429)}}, want: "0", ending: AllLimited, after: time.Second,
+		},
+		{
+			name: "R55 mixed failures are 502", models: []string{"a", "b"}, set: []func(*resilience.Settings){retries(0)},
+			script: map[int][]result{0: {status(429)}, 1: {status(500)}}, want: "0 1", ending: AllFailed,
+		},
+		{
+			name: "R4 a sibling credential first", models: []string{"a", "b"},
+			world:  world{blocks: [][]resilience.Block{make([]resilience.Block, 3), make([]resilience.Block, 1)}},
+			script: map[int][]result{0: {status(429), status(401), {}}}, want: "0.0 0.1 0.2 ok",
+		},
+		{
+			name: "R52 no sibling after R3", models: []string{"a", "b"}, set: []func(*resilience.Settings){noDoubt},
+			world:  world{blocks: [][]resilience.Block{make([]resilience.Block, 2), make([]resilience.Block, 1)}},
+			script: map[int][]result{0: {status(500)}, 1: {{}}}, want: "0.0 1 ok",
+		},
+		{
+			name: "siblings are first tries: free, and no business of max_retries", models: []string{"a"}, budget: -1,
+			set:    []func(*resilience.Settings){retries(1)},
+			world:  world{blocks: [][]resilience.Block{make([]resilience.Block, 4)}},
+			script: map[int][]result{0: {status(401), status(401), status(401), {}}}, want: "0.0 0.1 0.2 0.3 ok",
+		},
+		{
+			name: "R10 ends it", models: []string{"a", "b"}, script: map[int][]result{0: {status(400)}}, want: "0", ending: PassBack,
+		},
+		{
+			name: "R9 next candidate, no round", models: []string{"a", "b"},
+			script: map[int][]result{0: {status(404)}, 1: {status(404)}}, want: "0 1", ending: AllFailed,
+		},
+		{
+			name: "R11 the same model is asked once", models: []string{"a", "a", "b"},
+			script: map[int][]result{0: {class(fault.ContextLength)}, 2: {{}}}, want: "0 2 ok",
+		},
+		{
+			name: "R11 all refuse: the first refusal goes back", models: []string{"a", "b"},
+			script: map[int][]result{0: {class(fault.ContextLength)}, 1: {class(fault.ContextLength)}}, want: "0 1", ending: PassBack,
+		},
+		{
+			name: "R13 stop", models: []string{"a", "b"}, script: map[int][]result{0: {class(fault.ClientGone)}}, want: "0", ending: ClientLeft,
+		},
+		{
+			name: "R15 stop", models: []string{"a", "b"}, script: map[int][]result{0: {class(fault.Cut)}}, want: "0", ending: CutShort,
+		},
+		{
+			name: "R50 a blocked candidate is left out", models: []string{"a", "b"},
+			world:  world{blocks: [][]resilience.Block{{block(resilience.CircuitOpen, 20*time.Second, false)}, {{}}}},
+			script: map[int][]result{1: {{}}}, want: "1 ok",
+		},
+		{
+			name: "R51 all blocked: all are tried in declared order", models: []string{"a", "b"},
+			world: world{blocks: [][]resilience.Block{
+				{block(resilience.CircuitOpen, 20*time.Second, false)}, {block(resilience.RateLimited, 30*time.Second, false)},
+			}},
+			script: map[int][]result{0: {status(500)}, 1: {{}}}, want: "0! 1! ok",
+		},
+		{
+			name: "R51 quota and auth last", models: []string{"a", "b", "c"},
+			world: world{blocks: [][]resilience.Block{
+				{block(resilience.AuthFailed, 20*time.Second, false)}, {block(resilience.QuotaExhausted, time.Hour, false)},
+				{block(resilience.CircuitOpen, 20*time.Second, false)},
+			}},
+			script: map[int][]result{0: {status(500)}, 1: {status(500)}, 2: {status(500)}}, want: "2! 0! 1!", ending: AllFailed,
+		},
+		{
+			name: "R51 one that clears soon is waited for", models: []string{"a"},
+			world:  world{blocks: [][]resilience.Block{{block(resilience.RateLimited, 2*time.Second, true)}}},
+			script: map[int][]result{0: {{}}}, want: "(2.1s) 0 ok",
+		},
+		{
+			name: "R51 with max_retries 0 nothing is waited for", models: []string{"a"}, set: []func(*resilience.Settings){retries(0)},
+			world:  world{blocks: [][]resilience.Block{{block(resilience.RateLimited, 2*time.Second, false)}}},
+			script: map[int][]result{0: {{}}}, want: "0! ok",
+		},
+		{
+			name: "R53 the first of a forced walk is free, the second is not", models: []string{"a", "b"}, budget: -1,
+			world: world{blocks: [][]resilience.Block{
+				{block(resilience.CircuitOpen, 20*time.Second, false)}, {block(resilience.CircuitOpen, 30*time.Second, false)},
+			}},
+			script: map[int][]result{0: {status(500)}, 1: {{}}}, want: "0! refused", ending: AllFailed,
+		},
+		{
+			name: "R51 fail_fast: circuit_open with the soonest clearing", models: []string{"a", "b"},
+			set: []func(*resilience.Settings){func(s *resilience.Settings) { s.WhenAllBlocked = resilience.FailFast }},
+			world: world{blocks: [][]resilience.Block{
+				{block(resilience.CircuitOpen, 20*time.Second, false)}, {block(resilience.RateLimited, 10*time.Second, false)},
+			}},
+			want: "", ending: CircuitOpen, after: 10 * time.Second,
+		},
+		{
+			name: "R51 fail_fast: every block a rate limit", models: []string{"a"},
+			set:   []func(*resilience.Settings){func(s *resilience.Settings) { s.WhenAllBlocked = resilience.FailFast }},
+			world: world{blocks: [][]resilience.Block{{block(resilience.RateLimited, 10*time.Second, true)}}},
+			want:  "", ending: AllLimited, after: 10 * time.Second,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := Params{Targets: targets(tt.models...), Settings: settings(len(tt.models), tt.set...), Stream: tt.stream}
+			if tt.limit > 0 {
+				p.Deadline = t0.Add(tt.limit)
+			}
+			budget := 1000
+			if tt.budget < 0 {
+				budget = 0
+			}
+			w := tt.world
+			got, final := play(p, &w, tt.script, budget)
+			if got != tt.want {
+				t.Fatalf("moves %q, want %q", got, tt.want)
+			}
+			if strings.HasSuffix(got, "ok") {
+				return
+			}
+			if final.Ending != tt.ending || final.RetryAfter != tt.after {
+				t.Fatalf("ending %d after %s, want %d after %s", final.Ending, final.RetryAfter, tt.ending, tt.after)
+			}
+		})
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// R51: where the upstream named a later time, one request at a time tries early; the others are told that time.
+func TestEarlyTryTaken(t *testing.T) {
+	w := &world{now: t0, blocks: [][]resilience.Block{{block(resilience.RateLimited, 40*time.Second, true)}}, failures: []int{0}}
+	s := New(Params{Targets: targets("a"), Settings: settings(1)}, w)
+	m := s.Next(t0, w, 0.5)
+	if m.Kind != Try || !m.Force {
+		t.Fatalf("move %+v, want a forced try", m)
+	}
+	s.Denied(m)
+	if m = s.Next(t0, w, 0.5); m.Kind != Stop {
+		t.Fatalf("move %+v, want stop", m)
+	}
+	if f := s.Final(t0, w); f.Ending != AllLimited || f.RetryAfter != 40*time.Second {
+		t.Fatalf("final %+v, want all limited for 40s", f)
+	}
+}
+
+// R54: while an untried, unblocked candidate remains the move says so.
+func TestUntried(t *testing.T) {
+	w := &world{now: t0, blocks: [][]resilience.Block{{{}}, {block(resilience.CircuitOpen, time.Minute, false)}, {{}}}, failures: []int{0, 0, 0}}
+	s := New(Params{Targets: targets("a", "b", "c"), Settings: settings(3, retries(0))}, w)
+	for i, want := range []bool{true, false} {
+		m := s.Next(t0, w, 0.5)
+		if m.Untried != want {
+			t.Fatalf("move %d: untried %v, want %v", i, m.Untried, want)
+		}
+		s.Failed(t0, w, m, &fault.Fault{Class: fault.Timeout}, 0, 0.5)
+	}
+}
+
+// A permit refused between plan and admission costs no attempt: the next candidate is tried.
+func TestDeniedOnTheWay(t *testing.T) {
+	w := &world{now: t0, blocks: [][]resilience.Block{{{}}, {{}}}, failures: []int{0, 0}}
+	s := New(Params{Targets: targets("a", "b"), Settings: settings(2)}, w)
+	m := s.Next(t0, w, 0.5)
+	w.blocks[0][0] = block(resilience.CircuitOpen, time.Minute, false)
+	s.Denied(m)
+	if m = s.Next(t0, w, 0.5); m.Kind != Try || m.Target != 1 || s.Attempts() != 0 {
+		t.Fatalf("move %+v after %d attempts, want target 1 after none", m, s.Attempts())
+	}
+}

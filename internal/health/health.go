@@ -1,0 +1,282 @@
+// Package health is this instance's living copy of the guards: one resilience.Machine a provider behind a lock of its
+// own, with the clock read here and effects told to the journal after the lock is gone. It also keeps what the guards
+// need to be judged by: requests in flight, latencies, the retry budget. It does no I/O, and no lock of it is ever held
+// while somebody else's code runs.
+package health
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"evergate/internal/fault"
+	"evergate/internal/journal"
+	"evergate/internal/resilience"
+)
+
+// Config is one provider's part of a configuration.
+type Config struct {
+	Name        string
+	Settings    resilience.Settings
+	Strategy    resilience.KeyStrategy
+	Credentials []resilience.Credential
+}
+
+// Health holds every provider's guards. Safe for concurrent use.
+type Health struct {
+	sink      journal.Sink
+	budget    budget
+	providers atomic.Pointer[map[string]*Provider]
+	apply     sync.Mutex // serialises Apply
+}
+
+// New makes an empty Health; Apply fills it.
+func New(sink journal.Sink) *Health {
+	h := &Health{sink: sink}
+	h.budget.start(time.Now())
+	h.providers.Store(&map[string]*Provider{})
+	return h
+}
+
+// Apply takes a configuration's providers. Those known by name keep their state; those no longer named are dropped.
+func (h *Health) Apply(configs []Config) {
+	h.apply.Lock()
+	defer h.apply.Unlock()
+	old := *h.providers.Load()
+	next := make(map[string]*Provider, len(configs))
+	for _, c := range configs {
+		p, ok := old[c.Name]
+		if ok {
+			p.configure(c)
+		} else {
+			p = newProvider(c, h.sink)
+		}
+		next[c.Name] = p
+	}
+	h.providers.Store(&next)
+}
+
+// Provider gives one provider's guards, nil if none of that name is configured. The pointer stays valid for requests
+// that began before a reload.
+func (h *Health) Provider(name string) *Provider { return (*h.providers.Load())[name] }
+
+// CountRequest counts one client request for the retry budget (R53).
+func (h *Health) CountRequest(now time.Time) { h.budget.count(now) }
+
+// DrawRetry takes one token of the retry budget, if one is left (R53).
+func (h *Health) DrawRetry(now time.Time, share float64) bool { return h.budget.draw(now, share) }
+
+// Provider is one provider's guards, alive. Safe for concurrent use.
+type Provider struct {
+	name     string
+	sink     journal.Sink
+	inFlight atomic.Int64
+
+	mu      sync.Mutex
+	machine *resilience.Machine
+	names   []string // of the credentials, by index
+	latency map[string]*resilience.Latency
+	overall resilience.Latency
+}
+
+func newProvider(c Config, sink journal.Sink) *Provider {
+	p := &Provider{
+		name: c.Name, sink: sink, machine: resilience.New(c.Settings, c.Strategy, c.Credentials),
+		latency: map[string]*resilience.Latency{},
+	}
+	p.names = credentialNames(c.Credentials)
+	return p
+}
+
+func (p *Provider) configure(c Config) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.machine.Configure(c.Settings, c.Strategy, c.Credentials)
+	p.names = credentialNames(c.Credentials)
+}
+
+func credentialNames(cs []resilience.Credential) []string {
+	if len(cs) == 0 {
+		return []string{"default"}
+	}
+	names := make([]string, len(cs))
+	for i, c := range cs {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// Name is the provider's name.
+func (p *Provider) Name() string { return p.name }
+
+// CredentialName gives a credential's name by index, for trails and logs.
+func (p *Provider) CredentialName(i int) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.nameOf(i)
+}
+
+// nameOf requires the lock.
+func (p *Provider) nameOf(i int) string {
+	if i >= 0 && i < len(p.names) {
+		return p.names[i]
+	}
+	return ""
+}
+
+// Pick chooses a usable credential (resilience.Machine.Pick).
+func (p *Provider) Pick(now time.Time, model string, skip func(int) bool) (int, resilience.Block, bool) {
+	var space [4]resilience.Effect
+	p.mu.Lock()
+	c, b, ok, eff := p.machine.Pick(now, model, skip, rand.Float64(), space[:0]) //nolint:gosec // jitter and load spreading, not secrets
+	p.unlockAndTell(now, eff)
+	return c, b, ok
+}
+
+// ConsecutiveFailures is the breaker's count.
+func (p *Provider) ConsecutiveFailures() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.machine.ConsecutiveFailures()
+}
+
+// Permit is a granted attempt; Settle ends it exactly once. Its other methods may be called from another goroutine.
+type Permit struct {
+	p       *Provider
+	r       resilience.Permit // guarded by p.mu
+	settled bool              // guarded by p.mu
+	probe   bool
+}
+
+// Admit asks for a permit (resilience.Machine.Admit). It must be settled.
+func (p *Provider) Admit(now time.Time, credential int, model string, deadline time.Time, force bool) (Permit, resilience.Block) {
+	var space [4]resilience.Effect
+	p.mu.Lock()
+	r, b, eff := p.machine.Admit(now, credential, model, deadline, force, space[:0])
+	p.unlockAndTell(now, eff)
+	if b.Blocked() {
+		return Permit{}, b
+	}
+	p.inFlight.Add(1)
+	return Permit{p: p, r: r, probe: r.Pending()}, b
+}
+
+// Probing says whether the permit's verdict may close the breaker: a half-open probe (R23) or a forced try (R27).
+func (t *Permit) Probing() bool { return t.probe }
+
+// FirstContent tells of a stream's first content event (R26).
+func (t *Permit) FirstContent(now time.Time) { t.tell(now, (*resilience.Machine).FirstContent) }
+
+// Sound tells that a stream has run for 10 s since its first content event (R26).
+func (t *Permit) Sound(now time.Time) { t.tell(now, (*resilience.Machine).Sound) }
+
+func (t *Permit) tell(now time.Time, what func(*resilience.Machine, time.Time, *resilience.Permit, []resilience.Effect) []resilience.Effect) {
+	if !t.probe {
+		return
+	}
+	var space [4]resilience.Effect
+	eff := space[:0]
+	t.p.mu.Lock()
+	if !t.settled {
+		eff = what(t.p.machine, now, &t.r, eff)
+	}
+	t.p.unlockAndTell(now, eff)
+}
+
+// Measured is how long an attempt took, for the latency measures; zero values are not measured.
+type Measured struct{ FirstByte, FirstContent, Total time.Duration }
+
+// Settle ends the permit with what the attempt came to and returns the provider's consecutive failures before it.
+func (t *Permit) Settle(now time.Time, o resilience.Outcome, m Measured) (failuresBefore int) {
+	p := t.p
+	p.inFlight.Add(-1)
+	var space [4]resilience.Effect
+	p.mu.Lock()
+	t.settled = true
+	failuresBefore = p.machine.ConsecutiveFailures()
+	eff := p.machine.Settle(now, t.r, o, rand.Float64(), space[:0]) //nolint:gosec // jitter, not secrets
+	if o.Success {
+		p.measure(t.r.Model, m)
+	}
+	p.unlockAndTell(now, eff)
+	return failuresBefore
+}
+
+// maxMeasured bounds the models measured per provider: names may come from clients.
+const maxMeasured = 512
+
+// measure requires the lock.
+func (p *Provider) measure(model string, m Measured) {
+	l := p.latency[model]
+	if l == nil {
+		if len(p.latency) >= maxMeasured {
+			return
+		}
+		l = new(resilience.Latency)
+		p.latency[model] = l
+	}
+	l.Add(m.FirstByte, m.FirstContent, m.Total)
+	p.overall.Add(m.FirstByte, m.FirstContent, m.Total)
+}
+
+// SilentTooLong is the limit of R13: how long an attempt may bring no byte before a client that hangs up makes it
+// a timeout of the provider. timeout is the attempt's own.
+func (p *Provider) SilentTooLong(model string, timeout time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	limit := timeout / 2
+	if l := p.latency[model]; l != nil {
+		if p99, ok := l.P99(); ok {
+			limit = 2 * p99
+		}
+	}
+	return max(limit, 10*time.Second)
+}
+
+// unlockAndTell releases the lock and then tells the journal: effects leave the lock before anyone hears of them.
+func (p *Provider) unlockAndTell(now time.Time, effects []resilience.Effect) {
+	if len(effects) == 0 {
+		p.mu.Unlock()
+		return
+	}
+	facts := make([]journal.Guard, len(effects))
+	for i, e := range effects {
+		facts[i] = journal.Guard{
+			At: now, Provider: p.name, Guard: e.Guard.String(), Credential: p.nameOf(e.Credential), Model: e.Model,
+			From: e.From, To: e.To, Trip: e.Trip, Reason: string(e.Reason), Until: e.Until, Level: e.Level,
+		}
+	}
+	p.mu.Unlock()
+	for i := range facts {
+		p.sink.GuardChanged(&facts[i])
+	}
+}
+
+// Snapshot is one provider's state at a moment.
+type Snapshot struct {
+	Name                string
+	Guards              resilience.View
+	InFlight            int64
+	FirstContent, Total time.Duration // averages; 0: not measured
+}
+
+// Snapshot copies the state, for status pages and metrics.
+func (p *Provider) Snapshot(now time.Time) Snapshot {
+	var space [4]resilience.Effect
+	p.mu.Lock()
+	v, eff := p.machine.View(now, space[:0])
+	s := Snapshot{Name: p.name, Guards: v, InFlight: p.inFlight.Load()}
+	s.FirstContent, _ = p.overall.FirstContent()
+	s.Total, _ = p.overall.Total()
+	p.unlockAndTell(now, eff)
+	return s
+}
+
+// OutcomeOf is the guards' reading of a fault; nil is a success (R16).
+func OutcomeOf(f *fault.Fault) resilience.Outcome {
+	if f == nil {
+		return resilience.Outcome{Success: true}
+	}
+	return resilience.Outcome{Class: f.Class, Wait: f.Wait}
+}

@@ -1,0 +1,288 @@
+package ingress
+
+import (
+	"io"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"evergate/internal/attempt"
+	"evergate/internal/failover"
+	"evergate/internal/journal"
+	"evergate/internal/nearest"
+	"evergate/internal/route"
+	"evergate/internal/wire"
+)
+
+// bodyTimeout bounds how long a client may take to send its request body.
+const bodyTimeout = time.Minute
+
+// exchange is one client request and its response.
+type exchange struct {
+	h       *Handler
+	cfg     *Config
+	w       http.ResponseWriter
+	r       *http.Request
+	dialect wire.Dialect
+	start   time.Time
+	id      string
+
+	key     string // the caller's, by name
+	request wire.Request
+	label   string
+	out     *response
+}
+
+// serve takes the request through: caller, body, model, attempts, answer.
+func (x *exchange) serve() {
+	if x.r.Method != http.MethodPost {
+		x.w.Header().Set("Allow", http.MethodPost)
+		x.refuse(failure(http.StatusMethodNotAllowed, codeInvalid, "this route takes POST, not "+x.r.Method))
+		return
+	}
+	if f := x.authenticate(); f != nil {
+		x.refuse(*f)
+		return
+	}
+	body, f := x.readBody()
+	if f != nil {
+		x.refuse(*f)
+		return
+	}
+	defer body.Release()
+	request, err := x.dialect.ReadRequest(body.B)
+	if err != nil {
+		x.refuse(badRequest(err))
+		return
+	}
+	x.request = request
+	legs, f := x.legs()
+	if f != nil {
+		x.refuse(*f)
+		return
+	}
+	x.out = &response{x: x}
+	result := x.h.runner.Run(x.r.Context(), &attempt.Call{
+		Dialect: x.dialect, Request: request, Body: body, Header: x.r.Header, Legs: legs, Start: x.start,
+	}, x.out)
+	x.end(result)
+}
+
+// authenticate checks the caller's key where keys are configured.
+func (x *exchange) authenticate() *wire.Failure {
+	name, ok := x.cfg.Keys.Check(x.r.Header)
+	if !ok {
+		f := failure(http.StatusUnauthorized, codeInvalidKey,
+			"the API key is missing or not known; send one of the keys configured under auth.keys as Authorization: Bearer KEY")
+		return &f
+	}
+	x.key = name
+	return nil
+}
+
+// readBody reads the request's body within its limits.
+func (x *exchange) readBody() (*attempt.Buffer, *wire.Failure) {
+	r := x.r
+	if f := checkContentType(r.Header); f != nil {
+		return nil, f
+	}
+	if r.ContentLength > x.cfg.MaxBody {
+		return nil, tooLarge(x.cfg.MaxBody)
+	}
+	// A body that came with its head is already here; only what must be waited for needs a limit.
+	control := http.NewResponseController(x.w)
+	_ = control.SetReadDeadline(x.start.Add(bodyTimeout)) // a writer without deadlines (tests) has no slow client either
+	buf := attempt.GetBuffer(int(max(r.ContentLength, 0)) + 512)
+	for {
+		n, err := r.Body.Read(buf.B[len(buf.B):cap(buf.B)])
+		buf.B = buf.B[:len(buf.B)+n]
+		if int64(len(buf.B)) > x.cfg.MaxBody {
+			buf.Release()
+			return nil, tooLarge(x.cfg.MaxBody)
+		}
+		if err == io.EOF { //nolint:errorlint // an io.Reader returns the bare value
+			break
+		}
+		if err != nil {
+			buf.Release()
+			f := failure(http.StatusBadRequest, codeInvalid, "the request body ended early or came too slowly")
+			return nil, &f
+		}
+		buf.Grow(512)
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	if len(buf.B) == 0 {
+		buf.Release()
+		f := failure(http.StatusBadRequest, codeInvalid, "the request body is empty; send a JSON object")
+		return nil, &f
+	}
+	return buf, nil
+}
+
+// checkContentType refuses what is certainly not JSON; a request without a content type is taken at its body's word.
+func checkContentType(h http.Header) *wire.Failure {
+	if ct := h.Get("Content-Type"); ct != "" && ct != "application/json" {
+		media, _, err := mime.ParseMediaType(ct)
+		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") {
+			f := failure(http.StatusUnsupportedMediaType, codeInvalid, "the content type is "+strconv.Quote(clip(ct))+
+				"; send the header Content-Type: application/json")
+			return &f
+		}
+	}
+	if ce := h.Get("Content-Encoding"); ce != "" && ce != "identity" {
+		f := failure(http.StatusUnsupportedMediaType, codeInvalid, "the request body is encoded as "+strconv.Quote(clip(ce))+
+			"; send it unencoded")
+		return &f
+	}
+	return nil
+}
+
+// legs resolves the model and makes its targets ready.
+func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
+	name := x.request.Model
+	if !x.cfg.Keys.MayUse(x.key, name) {
+		f := failure(http.StatusForbidden, codeModelNotAllowed, "the key "+strconv.Quote(x.key)+" may not use the model "+strconv.Quote(clip(name)))
+		f.Param = "model"
+		return nil, &f
+	}
+	inv := x.h.discovery.Snapshot()
+	resolution, outcome := x.cfg.Table.Resolve(inv, name, rand.Float64) //nolint:gosec // load spreading
+	if outcome == route.NotFound {
+		inv = x.h.discovery.Await(x.r.Context(), name)
+		resolution, outcome = x.cfg.Table.Resolve(inv, name, rand.Float64) //nolint:gosec // as above
+	}
+	switch outcome {
+	case route.NotFound:
+		return nil, x.modelNotFound(name)
+	case route.AllDisabled:
+		f := failure(http.StatusNotFound, codeModelNotFound, "every target of the model "+strconv.Quote(clip(name))+" is disabled in the configuration")
+		f.Param = "model"
+		return nil, &f
+	case route.Found:
+	}
+	x.label = resolution.Label
+	legs := make([]attempt.Leg, 0, len(resolution.Targets))
+	for _, t := range resolution.Targets {
+		p := x.cfg.Providers[t.Provider]
+		label := t.Model
+		if resolution.Label == route.OtherLabel && !inv.Has(t.Provider, t.Model) {
+			label = route.OtherLabel
+		}
+		legs = append(legs, attempt.Leg{Target: t, Guards: p.Guards, Upstream: p.Upstream, Settings: p.Settings, Label: label})
+	}
+	return legs, nil
+}
+
+func (x *exchange) modelNotFound(name string) *wire.Failure {
+	message := "the model " + strconv.Quote(clip(name)) + " is not known here"
+	if near := nearest.Names(name, x.cfg.Table.Names(x.h.discovery.Snapshot()), 3); len(near) > 0 {
+		message += "; did you mean " + strings.Join(near, ", ") + "?"
+	} else {
+		message += "; GET /v1/models lists what is"
+	}
+	f := failure(http.StatusNotFound, codeModelNotFound, message)
+	f.Param = "model"
+	return &f
+}
+
+// refuse answers a request that never came to an attempt.
+func (x *exchange) refuse(f wire.Failure) {
+	f.RequestID = x.id
+	writeFailure(x.w, x.dialect, f, nil)
+	x.tell(&attempt.Result{}, f.Status, f.Code)
+}
+
+// end says what became of the call: an error where there was no whole answer, and the fact for the journal.
+func (x *exchange) end(res *attempt.Result) {
+	x.out.stop()
+	if res.OK {
+		x.tell(res, http.StatusOK, "")
+		return
+	}
+	f := x.failureOf(res)
+	switch {
+	case res.Final.Ending == failover.ClientLeft && !shuttingDown(x.r.Context()):
+		x.tell(res, statusClientGone, "client_gone")
+		return
+	case x.out.committed && !x.out.stream:
+		x.tell(res, f.Status, f.Code)
+		panic(http.ErrAbortHandler) // a plain body that broke off must not look whole
+	case x.out.opened:
+		x.out.fail(f)
+	default:
+		extra := x.failureHeader(res, f)
+		if body := ownBody(res.Final); body != nil {
+			writeError(x.w, f.Status, x.id, body, extra)
+		} else {
+			writeFailure(x.w, x.dialect, f, extra)
+		}
+	}
+	x.tell(res, f.Status, f.Code)
+}
+
+// statusClientGone is what logs and metrics say where the client heard nothing.
+const statusClientGone = 499
+
+// tell states the fact of this request.
+func (x *exchange) tell(res *attempt.Result, status int, code string) {
+	now := time.Now()
+	fact := journal.Request{
+		ID: x.id, Start: x.start, Dialect: x.dialect.Name(), Stream: x.request.Stream, Key: x.key,
+		Asked: clip(x.request.Model), Route: x.label, Status: status, Code: code, Committed: res.Committed,
+		Duration: now.Sub(x.start), Upstream: res.Upstream, Waits: res.Waits, Usage: journal.Usage(res.Reply.Usage),
+		Finish: res.Reply.Finish, Dropped: res.Dropped, Trail: res.Steps,
+	}
+	fact.Overhead = max(fact.Duration-res.Upstream-res.Waits, 0)
+	if fact.Route == "" {
+		fact.Route = route.OtherLabel
+	}
+	if res.Leg != nil {
+		fact.Provider, fact.Model = res.Leg.Target.Provider, res.Leg.Target.Model
+	}
+	if res.Header != nil {
+		fact.UpstreamRequestID = clip(res.Header.Get("X-Request-Id"))
+	}
+	if !res.FirstContent.IsZero() {
+		fact.FirstContent = res.FirstContent.Sub(x.start)
+	}
+	x.h.journal.RequestEnded(&fact)
+}
+
+// clip shortens what a client sent before it is shown or logged.
+func clip(s string) string {
+	if len(s) > 200 {
+		return s[:200]
+	}
+	return s
+}
+
+// requestID takes the client's X-Request-Id if it is short and printable, else makes one.
+func requestID(h http.Header) string {
+	if ids := h["X-Request-Id"]; len(ids) > 0 && plainToken(ids[0]) {
+		return ids[0]
+	}
+	const hex = "0123456789abcdef"
+	var b [20]byte
+	copy(b[:], "req_")
+	n := rand.Uint64() //nolint:gosec // an id for logs, not a secret
+	for i := 4; i < len(b); i++ {
+		b[i] = hex[n&15]
+		n >>= 4
+	}
+	return string(b[:])
+}
+
+func plainToken(s string) bool {
+	if s == "" || len(s) > 128 {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,224 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"evergate/internal/attempt"
+	"evergate/internal/failover"
+	"evergate/internal/fault"
+	"evergate/internal/jsonscan"
+	"evergate/internal/wire"
+)
+
+// The codes of CONTRACT §3 that exist now.
+const (
+	codeProvider        = "provider_error"
+	codeAllFailed       = "all_providers_failed"
+	codeCircuitOpen     = "circuit_open"
+	codeAllLimited      = "all_providers_rate_limited"
+	codeDeadline        = "deadline_exceeded"
+	codeProviderTimeout = "provider_timeout"
+	codeModelNotFound   = "model_not_found"
+	codeInvalid         = "invalid_request"
+	codeInvalidKey      = "invalid_api_key"
+	codeModelNotAllowed = "model_not_allowed"
+	codeTooLarge        = "request_too_large"
+	codeShuttingDown    = "shutting_down"
+)
+
+// failure makes a Failure with the type word of its status.
+func failure(status int, code, message string) wire.Failure {
+	return wire.Failure{Status: status, Type: errorType(status), Code: code, Message: message}
+}
+
+// errorType is the OpenAI dialect's word for a status.
+func errorType(status int) string {
+	switch {
+	case status == http.StatusUnauthorized:
+		return "authentication_error"
+	case status == http.StatusForbidden:
+		return "permission_error"
+	case status == http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case status >= 500:
+		return "server_error"
+	default:
+		return "invalid_request_error"
+	}
+}
+
+func tooLarge(limit int64) *wire.Failure {
+	f := failure(http.StatusRequestEntityTooLarge, codeTooLarge,
+		fmt.Sprintf("the request body is larger than %d bytes, the limit of server.max_request_body", limit))
+	return &f
+}
+
+func badRequest(err error) wire.Failure {
+	f := failure(http.StatusBadRequest, codeInvalid, err.Error())
+	var re *wire.RequestError
+	if errors.As(err, &re) {
+		f.Param = re.Param
+	}
+	return f
+}
+
+// failureOf says a call's end in the codes of the contract (R55).
+func (x *exchange) failureOf(res *attempt.Result) wire.Failure {
+	final := res.Final
+	words := upstreamWords(final.Fault)
+	var f wire.Failure
+	switch final.Ending {
+	case failover.ClientLeft:
+		f = failure(http.StatusServiceUnavailable, codeShuttingDown, "the gateway is shutting down; send the request again")
+	case failover.PassBack:
+		f = x.passBack(final.Fault)
+	case failover.CutShort:
+		f = failure(http.StatusBadGateway, codeProvider, "the answer broke off"+words)
+	case failover.Deadline:
+		f = failure(http.StatusGatewayTimeout, codeDeadline,
+			fmt.Sprintf("no answer within the time limit for this request (%s)%s", time.Since(x.start).Round(time.Millisecond), words))
+	case failover.AllLimited:
+		f = failure(http.StatusTooManyRequests, codeAllLimited,
+			fmt.Sprintf("every provider of the model %q is rate limited%s", clip(x.request.Model), words))
+	case failover.CircuitOpen:
+		f = failure(http.StatusServiceUnavailable, codeCircuitOpen,
+			"circuit breaker is open - provider temporarily unavailable"+words)
+	case failover.OneFailed:
+		f = failure(http.StatusBadGateway, codeProvider, "the provider of the model "+strconv.Quote(clip(x.request.Model))+" failed"+words)
+		if final.PassStatus && final.Fault != nil && final.Fault.Status >= 500 {
+			f.Status = final.Fault.Status
+		}
+	case failover.AllFailed:
+		f = failure(http.StatusBadGateway, codeAllFailed,
+			fmt.Sprintf("all %d targets of the model %q failed; the last%s", countTargets(res), clip(x.request.Model), words))
+	}
+	f.RequestID = x.id
+	for i := range res.Steps {
+		s := &res.Steps[i]
+		f.Attempts = append(f.Attempts, wire.Attempt{
+			Target: s.Provider + "/" + s.Model, Status: s.Status, Reason: s.Reason, Millis: s.Duration.Milliseconds(), Skipped: s.Skipped,
+		})
+	}
+	return f
+}
+
+// passBack is an upstream's own refusal (R8, R10-R12), or an outcome that a classify rule sends back.
+func (x *exchange) passBack(ft *fault.Fault) wire.Failure {
+	switch {
+	case ft.Status >= 400:
+		f := failure(ft.Status, ft.Code, ft.Message)
+		if f.Message == "" {
+			f.Message = fmt.Sprintf("the upstream answered %d without a message", ft.Status)
+		}
+		return f
+	case ft.Timeout():
+		return failure(http.StatusGatewayTimeout, codeProviderTimeout, "the provider did not answer in time")
+	case ft.Class == fault.ContextLength || ft.Class == fault.ContentFilter || ft.Class == fault.Rejected && ft.Code != "":
+		return failure(http.StatusBadRequest, ft.Code, ft.Message)
+	default:
+		return failure(http.StatusBadGateway, codeProvider, "the provider failed"+upstreamWords(ft))
+	}
+}
+
+// upstreamWords are the upstream's own (masked) words after a colon.
+func upstreamWords(f *fault.Fault) string {
+	switch {
+	case f == nil:
+		return ""
+	case f.Message != "" && f.Status >= 300:
+		return fmt.Sprintf(": it answered %d: %s", f.Status, f.Message)
+	case f.Message != "":
+		return ": " + f.Message
+	case f.Status >= 300:
+		return fmt.Sprintf(": it answered %d", f.Status)
+	default:
+		return ": " + strings.ReplaceAll(f.Class.String(), "_", " ")
+	}
+}
+
+func countTargets(res *attempt.Result) int {
+	seen := map[string]bool{}
+	for i := range res.Steps {
+		seen[res.Steps[i].Provider+"/"+res.Steps[i].Model] = true
+	}
+	return len(seen)
+}
+
+// failureHeader gives the headers of an error reply: the upstream's rate-limit headers, Retry-After and what an SDK is to make of it.
+func (x *exchange) failureHeader(res *attempt.Result, f wire.Failure) http.Header {
+	h := http.Header{}
+	final := res.Final
+	if res.Header != nil {
+		passHeader(h, res.Header)
+		if final.Ending != failover.PassBack {
+			for _, name := range []string{"Retry-After", "Retry-After-Ms", "X-Should-Retry"} {
+				h.Del(name)
+			}
+		}
+	}
+	if after := final.RetryAfter; after > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
+	}
+	switch {
+	case f.Code == codeCircuitOpen, f.Code == codeShuttingDown:
+		h.Set("X-Should-Retry", "true")
+	case (f.Code == codeProvider || f.Code == codeAllFailed) && final.Retried, final.RetryAfter > time.Minute:
+		h.Set("X-Should-Retry", "false")
+	}
+	setTrail(h, res.Steps, res.Attempts)
+	if res.Attempts > 0 && final.Ending == failover.PassBack {
+		last := res.Steps[len(res.Steps)-1]
+		h.Set("X-Evergate-Provider", last.Provider)
+		h.Set("X-Evergate-Model", last.Provider+"/"+last.Model)
+	}
+	return h
+}
+
+// ownBody is the upstream's own error body where it goes back as it is (R8, R10-R12): same dialect, same words, its
+// type, param and code kept. Nil where it is not an error object that an SDK can read.
+func ownBody(final failover.Final) []byte {
+	if final.Ending != failover.PassBack || final.Fault.Status < 400 {
+		return nil
+	}
+	r := jsonscan.New(final.Fault.Body)
+	object := false
+	if r.Object() {
+		for key, ok := r.Key(); ok; key, ok = r.Key() {
+			if string(key) == "error" {
+				object = r.Kind() == jsonscan.Object
+			}
+			r.Skip()
+		}
+	}
+	if !object || !r.End() {
+		return nil
+	}
+	return final.Fault.Body
+}
+
+// shuttingDown says whether a request ended because the gateway stops, not because its client left.
+func shuttingDown(ctx context.Context) bool { return errors.Is(context.Cause(ctx), attempt.ErrShutdown) }
+
+// writeFailure writes an error reply in the dialect's form.
+func writeFailure(w http.ResponseWriter, d wire.Dialect, f wire.Failure, extra http.Header) {
+	writeError(w, f.Status, f.RequestID, d.AppendError(nil, f), extra)
+}
+
+func writeError(w http.ResponseWriter, status int, id string, body []byte, extra http.Header) {
+	header := w.Header()
+	for name, values := range extra {
+		header[name] = values
+	}
+	header["Content-Type"] = applicationJSON
+	header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	header["X-Request-Id"] = []string{id}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone
+}

@@ -1,0 +1,65 @@
+package ingress
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Keys are the callers' keys. They are kept as hashes; nil means that callers need none.
+type Keys struct {
+	entries []keyEntry
+}
+
+type keyEntry struct {
+	name   string
+	hash   [sha256.Size]byte
+	models []string
+}
+
+// Add adds a key; an empty list of models allows all.
+func (k *Keys) Add(name, value string, models []string) {
+	k.entries = append(k.entries, keyEntry{name: name, hash: sha256.Sum256([]byte(value)), models: models})
+}
+
+// Check finds the caller's key in the places SDKs send it. Every entry is compared, in constant time, so that time says
+// nothing about which came close.
+func (k *Keys) Check(h http.Header) (name string, ok bool) {
+	if k == nil {
+		return "", true
+	}
+	hash := sha256.Sum256([]byte(presented(h)))
+	for i := range k.entries {
+		if subtle.ConstantTimeCompare(hash[:], k.entries[i].hash[:]) == 1 {
+			name, ok = k.entries[i].name, true
+		}
+	}
+	return name, ok
+}
+
+func presented(h http.Header) string {
+	if scheme, value, ok := strings.Cut(h.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(value)
+	}
+	for _, name := range []string{"X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
+		if v := h.Get(name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// MayUse says whether the key may ask for a model by this name.
+func (k *Keys) MayUse(name, model string) bool {
+	if k == nil {
+		return true
+	}
+	for i := range k.entries {
+		if e := &k.entries[i]; e.name == name {
+			return len(e.models) == 0 || slices.Contains(e.models, model)
+		}
+	}
+	return false
+}

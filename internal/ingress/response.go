@@ -1,0 +1,190 @@
+package ingress
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"evergate/internal/attempt"
+	"evergate/internal/journal"
+	"evergate/internal/wire"
+)
+
+// response is the sink of one request: it writes the answer to the client and keeps the commit point. Opened is the
+// weaker step: a 200 and comments, while failover is still possible. Its attempt.Sink methods are called from one goroutine; the
+// keep-alive timer is another, hence the lock.
+type response struct {
+	x *exchange
+
+	mu        sync.Mutex
+	opened    bool // status and headers are out
+	committed bool
+	stream    bool
+	stopped   bool
+	failed    error
+	keepalive *time.Timer
+	lastWrite time.Time
+	deadline  time.Time // of the next write, as set on the connection
+}
+
+// keepaliveComment is a server-sent events comment: clients ignore it, proxies see traffic.
+var keepaliveComment = []byte(": keepalive\n\n") //nolint:gochecknoglobals // a constant in all but type
+
+// Answering starts the keep-alive clock of a stream: an upstream answered 200 and may now be silent.
+func (o *response) Answering() {
+	d := o.x.cfg.Keepalive
+	if d <= 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.keepalive == nil {
+		o.lastWrite = time.Now()
+		o.keepalive = time.AfterFunc(d, o.tick)
+	}
+}
+
+// tick writes a comment if nothing was written for the interval; its timer sleeps on otherwise.
+func (o *response) tick() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stopped || o.failed != nil {
+		return
+	}
+	d := o.x.cfg.Keepalive
+	if left := d - time.Since(o.lastWrite); left > 0 {
+		o.keepalive.Reset(left)
+		return
+	}
+	if !o.opened {
+		o.open(nil)
+	}
+	if o.write(keepaliveComment) == nil {
+		_ = o.flush() // noted in o.failed
+	}
+	o.keepalive.Reset(d)
+}
+
+// stop ends the keep-alive clock.
+func (o *response) stop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stopped = true
+	if o.keepalive != nil {
+		o.keepalive.Stop()
+	}
+}
+
+// Begin commits.
+func (o *response) Begin(h *attempt.Head) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.committed, o.stream = true, h.Stream
+	if !o.opened {
+		o.open(h)
+	}
+	return o.failed
+}
+
+// open writes status and headers; h is nil where nobody has answered yet. It requires the lock.
+func (o *response) open(h *attempt.Head) {
+	o.opened = true
+	header := o.x.w.Header()
+	if h == nil || h.Stream {
+		o.stream = true
+		header["Content-Type"] = eventStream
+		header["Cache-Control"] = noCache
+		header["X-Accel-Buffering"] = no
+	} else {
+		header["Content-Type"] = applicationJSON
+		if h.Length >= 0 {
+			header["Content-Length"] = []string{strconv.Itoa(h.Length)}
+		}
+	}
+	if h != nil {
+		passHeader(header, h.Header)
+		header["X-Evergate-Provider"] = []string{h.Leg.Target.Provider}
+		header["X-Evergate-Model"] = []string{h.Leg.Target.String()}
+		setTrail(header, h.Steps, h.Attempts)
+	}
+	header["X-Request-Id"] = []string{o.x.id}
+	o.x.w.WriteHeader(http.StatusOK)
+}
+
+// Header values that every response shares; net/http does not change them.
+//
+//nolint:gochecknoglobals // constants in all but type
+var (
+	eventStream     = []string{"text/event-stream"}
+	noCache         = []string{"no-cache"}
+	no              = []string{"no"}
+	applicationJSON = []string{"application/json"}
+)
+
+// setTrail says how the answer was found.
+func setTrail(header http.Header, steps []journal.Step, attempts int) {
+	header["X-Evergate-Attempts"] = []string{strconv.Itoa(attempts)}
+	if len(steps) > 0 {
+		header["X-Evergate-Trail"] = []string{string(journal.AppendTrail(nil, steps))}
+	}
+}
+
+// Write passes bytes of the answer on.
+func (o *response) Write(p []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.write(p)
+}
+
+// write requires the lock.
+func (o *response) write(p []byte) error {
+	if o.failed != nil {
+		return o.failed
+	}
+	now := time.Now()
+	o.lastWrite = now
+	o.extend(now)
+	if _, err := o.x.w.Write(p); err != nil {
+		o.failed = err
+	}
+	return o.failed
+}
+
+// extend moves the write deadline on. It does so at most every sixteenth of the timeout: a deadline that is a little
+// late costs nobody anything, setting one for every event would.
+func (o *response) extend(now time.Time) {
+	d := o.x.cfg.WriteTimeout
+	if d <= 0 || o.deadline.Sub(now) > d {
+		return
+	}
+	o.deadline = now.Add(d + d/16)
+	_ = http.NewResponseController(o.x.w).SetWriteDeadline(o.deadline) // see readBody
+}
+
+// Flush sends what was written.
+func (o *response) Flush() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.flush()
+}
+
+// flush requires the lock.
+func (o *response) flush() error {
+	if o.failed != nil {
+		return o.failed
+	}
+	if err := http.NewResponseController(o.x.w).Flush(); err != nil {
+		o.failed = err
+	}
+	return o.failed
+}
+
+// fail ends an opened stream with the dialect's error event; no end marker follows (R15).
+func (o *response) fail(f wire.Failure) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.write(o.x.dialect.AppendStreamError(nil, f)) == nil {
+		_ = o.flush() // the request ends either way
+	}
+}

@@ -1,0 +1,97 @@
+package provider
+
+import (
+	"net/http"
+	"strings"
+)
+
+// jsonType and ourAgent are shared by all requests; the transport does not change header values.
+var (
+	jsonType = []string{"application/json"}
+	ourAgent = []string{"evergate"}
+)
+
+// header makes the headers of one upstream request from the caller's. Whatever the caller's client says passes, so
+// that new vendor headers need no release of ours, but for:
+//
+//   - what belongs to the connection (RFC 9110 §7.6.1), with the names that Connection lists, and what describes the
+//     body as the caller sent it;
+//   - credentials, in every place that clients put one: they are for the gateway, and the account that the request
+//     goes to is the gateway's (OpenAI-Organization and OpenAI-Project name the caller's);
+//   - what tells where the caller is or which web page it runs in;
+//   - the gateway's own controls.
+//
+// The provider's configured headers and its credential are set last and win.
+func (c *Client) header(from http.Header, credential int) http.Header {
+	out := make(http.Header, len(from)+len(c.fixed)+3)
+	named := from["Connection"]
+	for name, values := range from {
+		name = http.CanonicalHeaderKey(name)
+		if withheld(name) || name == c.authHeader || named != nil && listed(named, name) {
+			continue
+		}
+		out[name] = values
+	}
+	hideIdempotency(out)
+	out["Content-Type"] = jsonType
+	if _, ok := out["User-Agent"]; !ok {
+		out["User-Agent"] = ourAgent
+	}
+	for name, values := range c.fixed {
+		out[name] = values
+	}
+	if credential >= 0 && credential < len(c.auth) && c.auth[credential] != nil {
+		out[c.authHeader] = c.auth[credential]
+	}
+	return out
+}
+
+// hideIdempotency spells the key's header in lower case, which to the upstream is the same (R59). To the transport the
+// usual spelling is leave to send a request again as often as it likes, after any failure of a pooled connection;
+// R58 allows it once, and only with proof.
+func hideIdempotency(h http.Header) {
+	for _, name := range [...]string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if v, ok := h[name]; ok {
+			delete(h, name)
+			h[strings.ToLower(name)] = v
+		}
+	}
+}
+
+// withheld says whether a header, by its canonical name, stays at the gateway.
+func withheld(name string) bool {
+	switch name {
+	case "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Te", "Trailer", "Transfer-Encoding",
+		"Upgrade", "Host", "Expect", "Accept-Encoding", "Digest", "Http2-Settings",
+		"Openai-Organization", "Openai-Project",
+		"Forwarded", "Via", "X-Real-Ip", "True-Client-Ip", "X-Client-Ip", "Cdn-Loop", "Origin", "Referer":
+		return true
+	case "Idempotency-Key", "X-Idempotency-Key":
+		return false
+	}
+	for _, prefix := range [...]string{"Content-", "X-Evergate-", "X-Forwarded-", "Cf-", "Sec-", "Cookie"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	// Authorization and Proxy-Authorization, X-Api-Key, Api-Key, X-Goog-Api-Key, Ocp-Apim-Subscription-Key,
+	// X-Auth-Token, X-Amz-Security-Token, Helicone-Auth and those that are yet to be thought of.
+	for _, suffix := range [...]string{"Key", "Token", "Authorization", "Auth", "Secret", "Password"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// listed says whether a Connection header names the header.
+func listed(connection []string, name string) bool {
+	for _, line := range connection {
+		for token := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(token), name) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,165 @@
+package provider
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// DialFunc makes a connection, as net.Dialer.DialContext does.
+type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+const (
+	maxIdlePerHost   = 1024             // a burst's connections are worth keeping: a new one costs two round trips
+	idleTimeout      = 90 * time.Second // longer than clients pause, shorter than most servers' patience
+	maxResponseHead  = 256 << 10        // bytes
+	connBuffer       = 4 << 10          // bytes, each way: they count for every open stream
+	http2PingAfter   = 15 * time.Second // of silence on an HTTP/2 connection with requests on it
+	http2PingTimeout = 10 * time.Second // without an answer to the ping: the connection is dead
+	http2WriteStall  = 30 * time.Second // without a byte written
+)
+
+// newTransport makes a transport. It follows no redirects, keeps no cookies and decodes nothing: those are a client's
+// doings, not a transport's.
+func newTransport(o *Options, d *dialer) *http.Transport {
+	proxy := http.ProxyFromEnvironment
+	if o.Proxy != nil {
+		proxy = http.ProxyURL(o.Proxy)
+	}
+	return &http.Transport{
+		Proxy:               proxy,
+		DialContext:         d.plain,
+		DialTLSContext:      d.secure,
+		TLSClientConfig:     d.config.Clone(), // for TLS inside of a proxy's tunnel, which the transport does itself
+		TLSHandshakeTimeout: o.ConnectTimeout,
+		ForceAttemptHTTP2:   true,
+		// Asking for gzip would make the upstream spend time and delay events; what comes compressed all the same is
+		// decoded by this package.
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    maxIdlePerHost,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxResponseHead,
+		WriteBufferSize:        connBuffer,
+		ReadBufferSize:         connBuffer,
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: http2PingAfter, PingTimeout: http2PingTimeout, WriteByteTimeout: http2WriteStall,
+		},
+	}
+}
+
+// tlsConfig reads the files. The system's roots stay trusted beside a CA file: the file adds one's own authority.
+func tlsConfig(files TLS) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if files.CAFile != "" {
+		pem, err := os.ReadFile(files.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("tls.ca_file: %w", err)
+		}
+		roots, err := x509.SystemCertPool()
+		if err != nil {
+			roots = x509.NewCertPool()
+		}
+		if !roots.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("tls.ca_file: no certificate in %s", files.CAFile)
+		}
+		config.RootCAs = roots
+	}
+	if (files.CertFile == "") != (files.KeyFile == "") {
+		return nil, errors.New("tls.cert_file and tls.key_file go together")
+	}
+	if files.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(files.CertFile, files.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("tls.cert_file, tls.key_file: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+// dialer makes connections within one time limit, TLS included, and says in its errors which of the two failed.
+type dialer struct {
+	dial    DialFunc
+	timeout time.Duration // 0 = none
+	config  *tls.Config
+}
+
+// connectError is a connection that was not made. Nothing was sent on it.
+type connectError struct {
+	tls     bool
+	timeout bool
+	err     error
+}
+
+func (e *connectError) Error() string { return e.err.Error() }
+func (e *connectError) Unwrap() error { return e.err }
+
+func newDialer(o *Options, dial DialFunc) (*dialer, error) {
+	config, err := tlsConfig(o.TLS)
+	if err != nil {
+		return nil, err
+	}
+	if dial == nil {
+		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
+	}
+	return &dialer{dial: dial, timeout: o.ConnectTimeout, config: config}, nil
+}
+
+func (d *dialer) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d.timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, d.timeout)
+}
+
+func (d *dialer) plain(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := d.limit(ctx)
+	defer cancel()
+	c, err := d.open(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (d *dialer) open(ctx context.Context, network, address string) (*conn, error) {
+	raw, err := d.dial(ctx, network, address)
+	if err != nil {
+		return nil, &connectError{err: err, timeout: isTimeout(ctx, err)}
+	}
+	return newConn(raw), nil
+}
+
+func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := d.limit(ctx)
+	defer cancel()
+	c, err := d.open(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	c.tls = true
+	config := d.config.Clone()
+	if config.ServerName, _, err = net.SplitHostPort(address); err != nil {
+		config.ServerName = address
+	}
+	secured := tls.Client(c, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = c.Close()
+		return nil, &connectError{err: err, tls: true, timeout: isTimeout(ctx, err)}
+	}
+	c.http2.Store(secured.ConnectionState().NegotiatedProtocol == "h2")
+	return secured, nil
+}
+
+// isTimeout says whether err is a time limit that ran out, ctx's or the system's own.
+func isTimeout(ctx context.Context, err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.As(err, &t) && t.Timeout() || errors.Is(ctx.Err(), context.DeadlineExceeded)
+}

@@ -1,0 +1,199 @@
+package route
+
+import "strings"
+
+// OtherLabel stands for every model name that is neither configured nor discovered, so that no client can invent
+// metric labels.
+const OtherLabel = "other"
+
+// Resolution is the ordered list of targets for one model name. Targets belongs to the table: read only.
+type Resolution struct {
+	Targets []Target
+	// Label is a bounded name for metrics: a virtual model, a known model, or OtherLabel.
+	Label string
+}
+
+// Outcome says how a name was resolved.
+type Outcome uint8
+
+// The outcomes of Resolve.
+const (
+	Found Outcome = iota
+	NotFound
+	// AllDisabled: the name is known, but every target or provider behind it is disabled.
+	AllDisabled
+)
+
+// Resolve finds the targets of a model name (CONTRACT §3 "Model names"): a virtual model; provider/model, if the
+// first segment is a configured provider; or a bare upstream id at every provider that has it, in config order.
+// Failover rules follow for the last two; they are not transitive. rnd gives numbers in [0,1) for weighted
+// strategies and is called only for those.
+func (t *Table) Resolve(inv *Inventory, name string, rnd func() float64) (Resolution, Outcome) {
+	if v, ok := t.Virtual[name]; ok {
+		r := Resolution{Targets: v.order(rnd), Label: v.Name}
+		if t.anyDisabled(r.Targets) {
+			r.Targets = t.enabled(r.Targets)
+		}
+		if len(r.Targets) == 0 {
+			return r, AllDisabled
+		}
+		return r, Found
+	}
+	targets, label := t.byOwnName(inv, name)
+	if len(targets) == 0 {
+		return Resolution{}, NotFound
+	}
+	targets = t.enabled(t.withFailover(name, targets))
+	if len(targets) == 0 {
+		return Resolution{Label: label}, AllDisabled
+	}
+	return Resolution{Targets: targets, Label: label}, Found
+}
+
+// byOwnName resolves provider/model and bare ids.
+func (t *Table) byOwnName(inv *Inventory, name string) ([]Target, string) {
+	if provider, model, ok := strings.Cut(name, "/"); ok && model != "" {
+		if p := t.provider(provider); p != nil {
+			label := OtherLabel
+			if inv.Has(provider, model) {
+				label = name
+			}
+			return []Target{{Provider: provider, Model: model, Timeouts: p.Timeouts}}, label
+		}
+	}
+	if inv == nil {
+		return nil, ""
+	}
+	var out []Target
+	for _, provider := range inv.ByModel[name] {
+		if p := t.provider(provider); p != nil {
+			out = append(out, Target{Provider: provider, Model: name, Timeouts: p.Timeouts})
+		}
+	}
+	return out, name
+}
+
+// withFailover appends the manual rules of the name asked for and of the targets it resolved to.
+func (t *Table) withFailover(name string, targets []Target) []Target {
+	if len(t.Failover) == 0 {
+		return targets
+	}
+	own := len(targets)
+	targets = appendNew(targets, t.Failover[name])
+	for i := range own {
+		targets = appendNew(targets, t.Failover[targets[i].String()])
+	}
+	return targets
+}
+
+func appendNew(to, from []Target) []Target {
+next:
+	for _, f := range from {
+		for i := range to {
+			if to[i].Provider == f.Provider && to[i].Model == f.Model {
+				continue next
+			}
+		}
+		to = append(to, f)
+	}
+	return to
+}
+
+func (t *Table) provider(name string) *Provider {
+	for i := range t.Providers {
+		if t.Providers[i].Name == name {
+			return &t.Providers[i]
+		}
+	}
+	return nil
+}
+
+func (t *Table) disabled(tg *Target) bool {
+	if tg.Disabled {
+		return true
+	}
+	p := t.provider(tg.Provider)
+	return p == nil || p.Disabled
+}
+
+func (t *Table) anyDisabled(targets []Target) bool {
+	for i := range targets {
+		if t.disabled(&targets[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// enabled leaves out what is disabled; it copies only if something is.
+func (t *Table) enabled(targets []Target) []Target {
+	if !t.anyDisabled(targets) {
+		return targets
+	}
+	var out []Target
+	for i := range targets {
+		if !t.disabled(&targets[i]) {
+			out = append(out, targets[i])
+		}
+	}
+	return out
+}
+
+// order applies the strategy: ordered as declared; weighted draws without replacement, so that the share of first
+// places is the weights', and the rest follow by the same rule (R50).
+func (v *Virtual) order(rnd func() float64) []Target {
+	if v.Strategy != Weighted || len(v.Targets) < 2 {
+		return v.Targets
+	}
+	out := make([]Target, len(v.Targets))
+	copy(out, v.Targets)
+	for i := range len(out) - 1 {
+		j := i + pick(out[i:], rnd())
+		// Rotate rather than swap, so that those not drawn keep their declared order among equals.
+		drawn := out[j]
+		copy(out[i+1:j+1], out[i:j])
+		out[i] = drawn
+	}
+	return out
+}
+
+// pick draws an index by weight; r is in [0,1).
+func pick(targets []Target, r float64) int {
+	total := 0.0
+	for i := range targets {
+		total += weight(&targets[i])
+	}
+	r *= total
+	for i := range targets {
+		if r -= weight(&targets[i]); r < 0 {
+			return i
+		}
+	}
+	return len(targets) - 1
+}
+
+func weight(t *Target) float64 {
+	if t.Weight == 0 {
+		return 1
+	}
+	return t.Weight
+}
+
+// Names lists every model name a client may ask for: virtual models first in no order, then bare ids, then
+// provider/model. The caller sorts what it shows.
+func (t *Table) Names(inv *Inventory) []string {
+	var out []string
+	for name := range t.Virtual {
+		out = append(out, name)
+	}
+	if inv == nil {
+		return out
+	}
+	for id, providers := range inv.ByModel {
+		out = append(out, id)
+		for _, p := range providers {
+			out = append(out, p+"/"+id)
+		}
+	}
+	return out
+}

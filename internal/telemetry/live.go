@@ -1,0 +1,92 @@
+package telemetry
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Live is what the metrics read at the time of a scrape, rather than hear of. Nil functions give nothing.
+type Live struct {
+	// Providers gives the state of each enabled provider, moved on to now (R22).
+	Providers func() []ProviderState
+	// InFlight is the number of client requests being served.
+	InFlight func() int
+	// LogDropped is the number of log lines lost so far.
+	LogDropped func() uint64
+}
+
+// ProviderState is one provider at the time of a scrape.
+type ProviderState struct {
+	Name string
+	// Breaker is closed, half_open or open.
+	Breaker string
+	// CredentialsCooling and ModelsLocked are how many are blocked now.
+	CredentialsCooling, ModelsLocked int
+	// Health is the discovery status: healthy, degraded or unhealthy; empty for none.
+	Health string
+}
+
+// liveCollector makes metrics of Live. It has no state, so a provider that a reload took away is gone at once.
+type liveCollector struct {
+	live                                      Live
+	metrics                                   *Metrics
+	breaker, blocked, health, inFlight, lines *prometheus.Desc
+}
+
+func newLiveCollector(live Live, m *Metrics) *liveCollector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+	}
+	return &liveCollector{
+		live: live, metrics: m,
+		breaker:  desc("circuit_breaker_state", "A provider's circuit breaker: 0 closed, 1 half-open, 2 open.", "provider"),
+		blocked:  desc("guard_blocked", "What a guard blocks now: providers, credentials or models.", "guard", "provider"),
+		health:   desc("provider_health", "1 for the status that model discovery gives a provider, 0 for the others.", "provider", "status"),
+		inFlight: desc("in_flight", "Client requests being served."),
+		lines:    desc("log_lines_dropped_total", "Log lines lost because the output was slow or failed."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *liveCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.breaker, c.blocked, c.health, c.inFlight, c.lines} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *liveCollector) Collect(to chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	if c.live.InFlight != nil {
+		gauge(c.inFlight, float64(c.live.InFlight()))
+	}
+	if c.live.LogDropped != nil {
+		to <- prometheus.MustNewConstMetric(c.lines, prometheus.CounterValue, float64(c.live.LogDropped()))
+	}
+	if c.live.Providers == nil {
+		return
+	}
+	for _, p := range c.live.Providers() {
+		c.metrics.know(p.Name)
+		state, open := 0.0, 0.0
+		switch p.Breaker {
+		case "half_open":
+			state = 1
+		case "open":
+			state, open = 2, 1
+		}
+		gauge(c.breaker, state, p.Name)
+		gauge(c.blocked, open, "circuit_breaker", p.Name)
+		gauge(c.blocked, float64(p.CredentialsCooling), "credential_cooldown", p.Name)
+		gauge(c.blocked, float64(p.ModelsLocked), "model_lockout", p.Name)
+		if p.Health == "" {
+			continue
+		}
+		for _, status := range []string{"healthy", "degraded", "unhealthy"} {
+			is := 0.0
+			if p.Health == status {
+				is = 1
+			}
+			gauge(c.health, is, p.Name, status)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package telemetry
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"evergate/internal/journal"
+)
+
+const namespace = "evergate"
+
+// other stands for every model once a family has maxSeries label sets.
+const other = "other"
+
+// Metrics counts facts in a Prometheus registry. Labels come from the bounded fields of the facts (Route, ModelLabel,
+// provider names, words of ours), never from what a client wrote. Recording a request and its attempt takes well under
+// a microsecond and allocates nothing once their label sets were seen. Safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	requests  *handles[requestKey, prometheus.Counter]
+	durations *handles[durationKey, prometheus.Observer]
+	attempts  *handles[attemptKey, attemptMetrics]
+	failovers *handles[failoverKey, prometheus.Counter]
+	tokens    *handles[tokenKey, prometheus.Counter]
+	moves     *handles[moveKey, prometheus.Counter]
+
+	retries  map[string]prometheus.Counter // by why; fixed
+	ttft     prometheus.Observer
+	overhead prometheus.Observer
+	dropped  prometheus.Counter
+}
+
+type (
+	requestKey struct {
+		model, provider string
+		status          int
+	}
+	durationKey struct {
+		dialect string
+		stream  bool
+	}
+	attemptKey     struct{ provider, model, outcome string }
+	attemptMetrics struct {
+		count              prometheus.Counter
+		duration, firstAns prometheus.Observer // the provider's
+	}
+	failoverKey struct{ from, to, reason string }
+	tokenKey    struct{ provider, model, kind string }
+	moveKey     struct{ provider, to string }
+)
+
+// Buckets. A language model answers in a tenth of a second to ten minutes, in seconds mostly; the gateway itself in
+// tens of microseconds. Native histograms would need a scraper that asks for them; these need nothing.
+var (
+	answerBuckets = []float64{.05, .1, .25, .5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 45, 60, 120, 300, 600}
+	firstBuckets  = []float64{.05, .1, .15, .2, .3, .4, .5, .75, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30, 60}
+	ownBuckets    = []float64{25e-6, 50e-6, 100e-6, 200e-6, 350e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 25e-3, 100e-3, 1}
+)
+
+var _ journal.Sink = (*Metrics)(nil)
+
+// NewMetrics registers Evergate's families, and those of the Go runtime and the process, with the registry, which must
+// be new. live is what is read at the time of a scrape.
+func NewMetrics(registry *prometheus.Registry, live Live) *Metrics {
+	m := &Metrics{registry: registry}
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+		registry.MustRegister(c)
+		return c
+	}
+	histograms := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
+		registry.MustRegister(h)
+		return h
+	}
+
+	requests := counters("requests_total", "Client requests at their end, by model, provider that answered (empty: none) and HTTP status.",
+		"model", "provider", "code")
+	m.requests = newHandles(func(k requestKey) prometheus.Counter {
+		return requests.WithLabelValues(valid(k.model), valid(k.provider), strconv.Itoa(k.status))
+	}, func(k requestKey) requestKey { k.model = other; return k })
+
+	durations := histograms("request_duration_seconds", "Client requests from their arrival to their end.", answerBuckets, "dialect", "stream")
+	m.durations = newHandles(func(k durationKey) prometheus.Observer {
+		return durations.WithLabelValues(valid(k.dialect), strconv.FormatBool(k.stream))
+	}, func(k durationKey) durationKey { return durationKey{dialect: other} })
+
+	attempts := counters("attempts_total", "Exchanges with upstreams, by provider, model and outcome (ok, or a fault's class).",
+		"provider", "model", "outcome")
+	attemptTime := histograms("attempt_duration_seconds", "Exchanges with upstreams, from start to end.", answerBuckets, "provider")
+	attemptFirst := histograms("attempt_first_content_seconds", "Exchanges with upstreams, from start to the first content.", firstBuckets, "provider")
+	m.attempts = newHandles(func(k attemptKey) attemptMetrics {
+		return attemptMetrics{
+			count:    attempts.WithLabelValues(valid(k.provider), valid(k.model), valid(k.outcome)),
+			duration: attemptTime.WithLabelValues(valid(k.provider)),
+			firstAns: attemptFirst.WithLabelValues(valid(k.provider)),
+		}
+	}, func(k attemptKey) attemptKey { k.model = other; return k })
+
+	failovers := counters("failovers_total", "Attempts that went on from a failed one to another candidate; from and to are providers.",
+		"from", "to", "reason")
+	m.failovers = newHandles(func(k failoverKey) prometheus.Counter {
+		return failovers.WithLabelValues(valid(k.from), valid(k.to), valid(k.reason))
+	}, func(k failoverKey) failoverKey { return failoverKey{other, other, k.reason} })
+
+	retries := counters("retries_total", "Attempts that repeated a candidate that had failed, by why: same_target, short_wait, round.", "why")
+	m.retries = make(map[string]prometheus.Counter)
+	for _, why := range []string{"same_target", "short_wait", "round"} {
+		m.retries[why] = retries.WithLabelValues(why)
+	}
+
+	tokens := counters("tokens_total", "Tokens as upstreams counted them: cached_input and audio_input are parts of input, reasoning and audio_output of output.",
+		"provider", "model", "kind")
+	m.tokens = newHandles(func(k tokenKey) prometheus.Counter {
+		return tokens.WithLabelValues(valid(k.provider), valid(k.model), valid(k.kind))
+	}, func(k tokenKey) tokenKey { k.model = other; return k })
+
+	moves := counters("circuit_breaker_transitions_total", "Transitions of a provider's circuit breaker.", "provider", "to")
+	m.moves = newHandles(func(k moveKey) prometheus.Counter {
+		return moves.WithLabelValues(valid(k.provider), valid(k.to))
+	}, func(k moveKey) moveKey { k.provider = other; return k })
+
+	m.ttft = histograms("time_to_first_token_seconds", "Streamed client requests, from their arrival to the first content, failovers included.", firstBuckets).WithLabelValues()
+	m.overhead = histograms("overhead_seconds", "Time of a client request spent in Evergate itself.", ownBuckets).WithLabelValues()
+	m.dropped = counters("malformed_events_total", "Stream events dropped because they were not valid JSON.").WithLabelValues()
+
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(newLiveCollector(live, m))
+	return m
+}
+
+// valid makes a string fit for a label value: the client library panics at one that is not UTF-8.
+func valid(s string) string { return strings.ToValidUTF8(s, "?") }
+
+// Handler serves the registry's metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		Registry:      m.registry,
+		ErrorHandling: promhttp.ContinueOnError, // one family that cannot be read does not hide the others
+	})
+}
+
+// RequestEnded counts a request.
+func (m *Metrics) RequestEnded(r *journal.Request) {
+	m.requests.get(requestKey{r.Route, r.Provider, r.Status}).Inc()
+	m.durations.get(durationKey{r.Dialect, r.Stream}).Observe(r.Duration.Seconds())
+	m.overhead.Observe(r.Overhead.Seconds())
+	if r.Stream && r.FirstContent > 0 {
+		m.ttft.Observe(r.FirstContent.Seconds())
+	}
+	if r.Dropped > 0 {
+		m.dropped.Add(float64(r.Dropped))
+	}
+}
+
+// AttemptEnded counts an attempt, the move that led to it, and its tokens.
+func (m *Metrics) AttemptEnded(a *journal.Attempt) {
+	h := m.attempts.get(attemptKey{a.Provider, a.ModelLabel, a.Outcome})
+	h.count.Inc()
+	h.duration.Observe(a.Duration.Seconds())
+	if a.FirstContent > 0 {
+		h.firstAns.Observe(a.FirstContent.Seconds())
+	}
+	if a.FromProvider != "" {
+		m.moved(a)
+	}
+	if a.Usage.Known {
+		m.used(a)
+	}
+}
+
+// moved counts an attempt that follows a failed one: as a retry if it repeats a candidate, else as a failover.
+func (m *Metrics) moved(a *journal.Attempt) {
+	if c, ok := m.retries[a.Why]; ok {
+		c.Inc()
+		return
+	}
+	m.failovers.get(failoverKey{a.FromProvider, a.Provider, a.FromReason}).Inc()
+}
+
+func (m *Metrics) used(a *journal.Attempt) {
+	u := &a.Usage
+	for _, t := range [...]struct {
+		kind string
+		n    int64
+	}{
+		{"input", u.Input},
+		{"output", u.Output},
+		{"cached_input", u.CachedInput},
+		{"cache_write", u.CacheWrite},
+		{"reasoning", u.Reasoning},
+		{"audio_input", u.AudioInput},
+		{"audio_output", u.AudioOutput},
+	} {
+		if t.n > 0 { // an upstream may say anything; a counter that is told to sink panics
+			m.tokens.get(tokenKey{a.Provider, a.ModelLabel, t.kind}).Add(float64(t.n))
+		}
+	}
+}
+
+// GuardChanged counts a circuit breaker's transition; what the other guards block is read at the scrape.
+func (m *Metrics) GuardChanged(g *journal.Guard) {
+	if g.Guard == "circuit_breaker" {
+		m.moves.get(moveKey{g.Provider, g.To}).Inc()
+	}
+}
+
+// DiscoveryChanged needs no count: the health of providers is read at the scrape.
+func (m *Metrics) DiscoveryChanged(*journal.Discovery) {}
+
+// know makes the series of a provider that rates are taken of exist before their first count.
+func (m *Metrics) know(provider string) {
+	for _, to := range []string{"open", "half_open", "closed"} {
+		m.moves.get(moveKey{provider, to})
+	}
+}

@@ -1,0 +1,164 @@
+// Package openaichat is the OpenAI dialect of chat completions, with the older completions and embeddings beside it:
+// how a request is read and changed in place, how a reply or a stream's event is judged, how an error is read and said,
+// and how a whole reply becomes a stream and back.
+//
+// It owns what many vendors made of that dialect too: their spellings of usage, reasoning, finish reasons and errors.
+// It must not know which provider is asked: whatever any of them says is understood from all of them.
+package openaichat
+
+import (
+	"bytes"
+
+	"evergate/internal/fault"
+	"evergate/internal/jsonscan"
+	"evergate/internal/wire"
+)
+
+// Chat, Completions and Embeddings are the dialect's operations. They hold nothing and are safe for concurrent use.
+type (
+	Chat        struct{}
+	Completions struct{}
+	Embeddings  struct{}
+)
+
+var (
+	_ wire.Dialect = Chat{}
+	_ wire.Dialect = Completions{}
+	_ wire.Dialect = Embeddings{}
+)
+
+// Name is "chat".
+func (Chat) Name() string { return "chat" }
+
+// Name is "completions".
+func (Completions) Name() string { return "completions" }
+
+// Name is "embeddings".
+func (Embeddings) Name() string { return "embeddings" }
+
+// Path is where chat completions are.
+func (Chat) Path() string { return "/chat/completions" }
+
+// Path is where the older completions are.
+func (Completions) Path() string { return "/completions" }
+
+// Path is where embeddings are.
+func (Embeddings) Path() string { return "/embeddings" }
+
+// ReadRequest reads model, stream and stream_options, and checks that messages are there.
+func (Chat) ReadRequest(body []byte) (wire.Request, error) {
+	return readRequest(body, reading{streams: true, messages: true})
+}
+
+// ReadRequest reads model, stream and stream_options.
+func (Completions) ReadRequest(body []byte) (wire.Request, error) {
+	return readRequest(body, reading{streams: true})
+}
+
+// ReadRequest reads model; embeddings do not stream, whatever the body says.
+func (Embeddings) ReadRequest(body []byte) (wire.Request, error) {
+	return readRequest(body, reading{})
+}
+
+// AppendRequest changes r in place; see [wire.Dialect].
+func (Chat) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
+	return appendRequest(dst, r, w)
+}
+
+// AppendRequest changes r in place; see [wire.Dialect].
+func (Completions) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
+	return appendRequest(dst, r, w)
+}
+
+// AppendRequest changes r in place; see [wire.Dialect].
+func (Embeddings) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
+	return appendRequest(dst, r, w)
+}
+
+// Judge reads a whole chat completion.
+func (Chat) Judge(body []byte) (wire.Reply, *fault.Fault) { return judgeChoices(body, chatShape) }
+
+// Judge reads a whole completion.
+func (Completions) Judge(body []byte) (wire.Reply, *fault.Fault) {
+	return judgeChoices(body, textShape)
+}
+
+// Judge reads a list of embeddings.
+func (Embeddings) Judge(body []byte) (wire.Reply, *fault.Fault) { return judgeEmbeddings(body) }
+
+// JudgeEvent reads one chat.completion.chunk.
+func (Chat) JudgeEvent(data []byte, p *wire.Progress) wire.Event {
+	return judgeEvent(data, p, chatShape)
+}
+
+// JudgeEvent reads one streamed text_completion.
+func (Completions) JudgeEvent(data []byte, p *wire.Progress) wire.Event {
+	return judgeEvent(data, p, textShape)
+}
+
+// JudgeEvent says that nothing is content: embeddings do not stream.
+func (Embeddings) JudgeEvent(data []byte, p *wire.Progress) wire.Event {
+	return judgeEvent(data, p, noShape)
+}
+
+// AppendEnd appends what a proper end still needs; see [wire.Dialect].
+func (Chat) AppendEnd(dst []byte, p *wire.Progress) []byte { return appendEnd(dst, p, chatShape) }
+
+// AppendEnd appends what a proper end still needs; see [wire.Dialect].
+func (Completions) AppendEnd(dst []byte, p *wire.Progress) []byte {
+	return appendEnd(dst, p, textShape)
+}
+
+// AppendEnd appends the end marker.
+func (Embeddings) AppendEnd(dst []byte, p *wire.Progress) []byte { return appendEnd(dst, p, noShape) }
+
+// AppendError appends the body of an error reply.
+func (Chat) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
+
+// AppendError appends the body of an error reply.
+func (Completions) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
+
+// AppendError appends the body of an error reply.
+func (Embeddings) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
+
+// AppendStreamError appends the error event after which nothing comes.
+func (Chat) AppendStreamError(dst []byte, f wire.Failure) []byte { return appendStreamError(dst, f) }
+
+// AppendStreamError appends the error event after which nothing comes.
+func (Completions) AppendStreamError(dst []byte, f wire.Failure) []byte {
+	return appendStreamError(dst, f)
+}
+
+// AppendStreamError appends the error event after which nothing comes.
+func (Embeddings) AppendStreamError(dst []byte, f wire.Failure) []byte {
+	return appendStreamError(dst, f)
+}
+
+// ReadError reads an error body in any of the shapes that vendors of this dialect use.
+func (Chat) ReadError(body []byte) (code, message string) { return readError(body) }
+
+// ReadError reads an error body in any of the shapes that vendors of this dialect use.
+func (Completions) ReadError(body []byte) (code, message string) { return readError(body) }
+
+// ReadError reads an error body in any of the shapes that vendors of this dialect use.
+func (Embeddings) ReadError(body []byte) (code, message string) { return readError(body) }
+
+// WholeEvent says that data is one complete event of this dialect: a JSON object or the end marker. It is the hook
+// that an [evergate/internal/sse.Splitter] asks.
+func WholeEvent(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return isDone(data) || len(data) > 0 && data[0] == '{' && jsonscan.Valid(data) == nil
+}
+
+// LooksLikeStream says that a body, whatever its content type, is an event stream (R17: content decides).
+func LooksLikeStream(body []byte) bool {
+	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\ufeff")), " \t\r\n")
+	for _, start := range [...]string{"data:", ":", "event:", "id:", "retry:", "error:"} {
+		if len(body) >= len(start) && string(body[:len(start)]) == start {
+			return true
+		}
+	}
+	return false
+}
+
+func isDone(data []byte) bool { return string(data) == "[DONE]" }
