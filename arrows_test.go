@@ -53,7 +53,8 @@ var testOnly = []string{"internal/testkit", "internal/wire/wiretest", "internal/
 // number, logs or talks to the world; of time only types and arithmetic are allowed (see impurities).
 var pureStd = []string{
 	"bytes", "cmp", "encoding/base64", "encoding/json", "errors", "fmt", "io", "iter", "maps", "math", "math/bits",
-	"net/url", "regexp", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
+	"net/url", "regexp", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf16",
+	"unicode/utf8",
 }
 
 // clock are the members of package time that read the clock or wait.

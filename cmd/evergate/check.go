@@ -26,7 +26,8 @@ func (k *checkCmd) Run() error {
 		fmt.Fprintln(os.Stderr, "warning:", w)
 	}
 	fmt.Printf("%s is valid: %d providers, %d virtual models\n\n", k.Config, len(cfg.Providers), len(cfg.Table.Virtual))
-	return cfg.Effective(os.Stdout)
+	fmt.Print(cfg.Effective())
+	return nil
 }
 
 type schemaCmd struct{}

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,7 +52,7 @@ type App struct {
 	metrics  *telemetry.Metrics
 	back     http.Handler // the admin API, health and metrics
 	draining atomic.Bool
-	started  time.Time
+	instance string // this process, in the health reply
 
 	reload    sync.Mutex // serialises reloads; guards the two below
 	config    atomic.Pointer[config.Config]
@@ -68,7 +68,7 @@ type App struct {
 
 // New wires an App without serving.
 func New(o Options) (*App, error) {
-	a := &App{opts: o, log: o.Logger, started: time.Now()}
+	a := &App{opts: o, log: o.Logger, instance: fmt.Sprintf("%08x", rand.Uint32())} //nolint:gosec // a name, not a secret
 	a.hard, a.abandon = context.WithCancelCause(context.Background())
 	if a.opts.Listen == nil {
 		a.opts.Listen = net.Listen
@@ -228,15 +228,6 @@ func (a *App) Addr() net.Addr { return a.addr }
 
 // AdminAddr is the admin listener's address; nil if it is the same listener.
 func (a *App) AdminAddr() net.Addr { return a.admin }
-
-// isAdmin says which paths are not the data plane's.
-func isAdmin(path string) bool {
-	switch path {
-	case "/healthz", "/readyz", "/metrics":
-		return true
-	}
-	return strings.HasPrefix(path, "/admin/") || strings.HasPrefix(path, "/debug/pprof")
-}
 
 // listenError says what to do about an address that cannot be had.
 func listenError(listen string, err error) error {

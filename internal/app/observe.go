@@ -6,8 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"evergate/internal/admin"
 	"evergate/internal/journal"
-	"evergate/internal/resilience"
 	"evergate/internal/telemetry"
 )
 
@@ -37,7 +37,7 @@ func (a *App) providerStates() []telemetry.ProviderState {
 		s := p.Snapshot(now)
 		state := telemetry.ProviderState{Name: name, Breaker: s.Guards.Breaker.State.String(), ModelsLocked: len(s.Guards.Lockouts)}
 		for _, c := range s.Guards.Credentials {
-			if c.Reason != resilience.Reason("") {
+			if c.Reason != "" {
 				state.CredentialsCooling++
 			}
 		}
@@ -52,7 +52,7 @@ func (a *App) providerStates() []telemetry.ProviderState {
 // split sends a path to the data plane or to the admin API.
 func (a *App) split() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isAdmin(r.URL.Path) {
+		if admin.Owns(r.URL.Path) {
 			a.back.ServeHTTP(w, r)
 			return
 		}

@@ -76,10 +76,7 @@ func usualPath(u *url.URL, p preset) string {
 
 // absoluteURL parses a URL with a host. What is wrong with it never repeats the URL, which may hold a password.
 func absoluteURL(raw string, schemes ...string) (*url.URL, string) {
-	begin := schemes[0] + "://"
-	if len(schemes) > 1 {
-		begin += " or " + schemes[1] + "://"
-	}
+	begin := strings.Join(schemes, ":// or ") + "://"
 	u, err := url.Parse(raw)
 	if err != nil {
 		reason := err

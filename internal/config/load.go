@@ -37,7 +37,10 @@ func Parse(name string, data []byte, env Lookup) (*Config, error) {
 	if root == nil {
 		return nil, inOrder(r.problems)
 	}
-	f, _ := fileShape().read(r, root)
+	f, ok := fileShape().read(r, root)
+	if !ok {
+		return nil, inOrder(r.problems)
+	}
 	b := &builder{reader: r, env: env, file: &f, vars: readVariables(r, env), root: root.at}
 	if f.detect.or(false) {
 		b.addDetected()

@@ -268,8 +268,11 @@ func choice[V any](words ...word[V]) shape[V] {
 		}
 	}
 	want := "one of " + strings.Join(now, ", ")
-	if len(now) == 1 {
+	switch {
+	case len(now) == 1:
 		want = now[0]
+	case len(now) > 8:
+		want = "one of " + some(now) + " (evergate schema has them all)"
 	}
 	return single(want, orFromEnv(map[string]any{"enum": enum}), func(s string) (V, string, string) {
 		var none V

@@ -41,7 +41,7 @@ type shape[V any] struct {
 	read func(r *reader, n *node) (V, bool)
 	// schema describes the value.
 	schema func(s *schemas) map[string]any
-	// keys are the names below it, if it is an object with fixed keys.
+	// keys are the paths of all keys below it, if it is an object with fixed keys.
 	keys []string
 }
 
@@ -67,7 +67,7 @@ type key[T any] struct {
 	name, doc string
 	// later: the contract names it, and this version refuses it.
 	later  bool
-	keys   []string // below it
+	keys   []string // paths below it
 	read   func(r *reader, n *node, into *T)
 	schema func(s *schemas) map[string]any
 }
@@ -105,14 +105,18 @@ func within[T, P any](part func(*T) *P, keys []key[P]) []key[T] {
 
 // object is a mapping with fixed keys. Its name is that of its definition in the JSON Schema.
 func object[T any](name, doc string, keys []key[T]) shape[T] {
-	var names []string
+	var names, paths []string
 	for _, k := range keys {
-		if !k.later {
-			names = append(names, k.name)
+		if k.later {
+			continue
+		}
+		names, paths = append(names, k.name), append(paths, k.name)
+		for _, below := range k.keys {
+			paths = append(paths, k.name+"."+below)
 		}
 	}
 	return shape[T]{
-		keys: names,
+		keys: paths,
 		read: func(r *reader, n *node) (T, bool) {
 			var v T
 			if !r.enter(n) {
@@ -125,7 +129,7 @@ func object[T any](name, doc string, keys []key[T]) shape[T] {
 				r.problem(n.at, "", "must be a mapping of %s, not %s", some(names), n.kind)
 				return v, false
 			}
-			readKeys(r, n, keys, names, &v)
+			readKeys(r, n, keys, func(unknown string) string { return meant(unknown, names, paths) }, &v)
 			return v, true
 		},
 		schema: func(s *schemas) map[string]any {
@@ -145,7 +149,7 @@ func object[T any](name, doc string, keys []key[T]) shape[T] {
 	}
 }
 
-func readKeys[T any](r *reader, n *node, keys []key[T], names []string, into *T) {
+func readKeys[T any](r *reader, n *node, keys []key[T], meant func(string) string, into *T) {
 	seen := map[string]place{}
 	for _, p := range n.pairs {
 		if strings.HasPrefix(p.key, "x-") {
@@ -159,7 +163,7 @@ func readKeys[T any](r *reader, n *node, keys []key[T], names []string, into *T)
 		k := find(keys, p.key)
 		switch {
 		case k == nil:
-			r.problem(p.at, meant(p.key, keys, names), "unknown key")
+			r.problem(p.at, meant(p.key), "unknown key")
 		case k.later:
 			r.problem(p.at, "", "is not built yet in this version; leave it out")
 		default:
@@ -177,20 +181,19 @@ func find[T any](keys []key[T], name string) *key[T] {
 	return nil
 }
 
-// meant is the known key that an unknown one probably stands for: one with a similar name, or the same name one level
-// further down.
-func meant[T any](unknown string, keys []key[T], names []string) string {
-	for _, k := range keys {
-		for _, inner := range k.keys {
-			if inner == unknown {
-				return k.name + "." + unknown
-			}
+// meant is the known key that an unknown one probably stands for: one with a similar name, or the same name further
+// down.
+func meant(unknown string, names, paths []string) string {
+	below := ""
+	for _, p := range paths {
+		if strings.HasSuffix(p, "."+unknown) && (below == "" || strings.Count(p, ".") < strings.Count(below, ".")) {
+			below = p
 		}
 	}
-	if near := nearest.Names(unknown, names, 1); len(near) > 0 {
+	if near := nearest.Names(unknown, names, 1); below == "" && len(near) > 0 {
 		return near[0]
 	}
-	return ""
+	return below
 }
 
 // some lists a few names for a message.
@@ -319,10 +322,14 @@ func zero() shape[struct{}] {
 	}
 }
 
-// show quotes what was written, unless it came out of the environment and might be a secret.
+// show quotes what was written, unless it might hold a secret: it came out of the environment, or is a URL with a
+// password.
 func show(n *node) string {
-	if n.expanded {
+	switch {
+	case n.expanded:
 		return "the value from the environment"
+	case strings.Contains(n.text, "@"):
+		return "the value"
 	}
 	text := []rune(n.text)
 	if len(text) > 40 {

@@ -37,7 +37,6 @@ func stateURL() shape[string] {
 				return s, "", ""
 			}
 		case "sqlite", "redis", "rediss", "postgres", "postgresql":
-			// The address is not repeated: it may hold a password.
 			return "", "names a store, which is not built yet: this version keeps state in memory only; leave it out or say memory:", ""
 		}
 		return "", "must be memory:, as this version keeps state in memory only", "memory:"

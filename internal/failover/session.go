@@ -144,6 +144,10 @@ func (s *Session) Attempts() int { return s.attempts }
 // Next gives the next move. rnd in [0,1) is for jitter.
 func (s *Session) Next(now time.Time, g Guards, rnd float64) Move {
 	for !s.done {
+		if !s.p.Deadline.IsZero() && !now.Before(s.p.Deadline) {
+			s.done = true // R54: the time is up, whatever is untried
+			break
+		}
 		if len(s.plan) > 0 {
 			m := s.plan[0]
 			s.plan = s.plan[1:]

@@ -128,6 +128,7 @@ func TestSeen(t *testing.T) {
 		body := chat("big", true)
 		b.ask(t, "/v1/chat/completions?x=1", body, "Authorization", "Bearer sk-secret-1234", "X-Trace", "t1", "Cookie", "c=1")
 		b.ask(t, "/v1/embeddings", `{"model":"small","input":"x"}`, "Api-Key", "k")
+		synctest.Wait()
 		seen := b.Requests()
 		if len(seen) != 2 {
 			t.Fatalf("%d were seen", len(seen))
@@ -159,16 +160,19 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		for range 3 {
 			b.ask(t, "/v1/chat/completions", chat("m", false))
 		}
+		synctest.Wait()
 		if seen := b.Requests(); len(seen) != 2 || seen[0].N != 2 || seen[1].N != 3 {
 			t.Errorf("remembered %+v", seen)
 		}
 		long := `{"model":"m","input":"` + strings.Repeat("x", 256<<10) + `"}`
 		b.ask(t, "/v1/embeddings", long)
+		synctest.Wait()
 		if s := b.Requests()[1]; s.Body != nil || s.BodySize != len(long) {
 			t.Errorf("a body of %d is kept, size %d", len(s.Body), s.BodySize)
 		}
 		b.Remember(0)
 		b.ask(t, "/v1/chat/completions", chat("m", false))
+		synctest.Wait()
 		if seen := b.Requests(); len(seen) != 0 {
 			t.Errorf("remembered %+v", seen)
 		}

@@ -18,9 +18,12 @@ import (
 // with line and path. An empty script is the zero Script.
 func ParseScript(data []byte) (Script, error) {
 	var s Script
-	file, err := parser.ParseBytes(data, 0)
+	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey()) // pairs finds them, with the other problems
 	if err != nil {
-		return s, fmt.Errorf("not YAML: %s", strings.TrimSpace(yaml.FormatError(err, false, false)))
+		if bad := (*yaml.SyntaxError)(nil); errors.As(err, &bad) && bad.Token != nil {
+			return s, fmt.Errorf("line %d: not YAML: %s", bad.Token.Position.Line, bad.Message)
+		}
+		return s, fmt.Errorf("not YAML: %w", err)
 	}
 	r := reader{}
 	docs := slices.DeleteFunc(slices.Clone(file.Docs), func(d *ast.DocumentNode) bool { return isEmpty(d.Body) })

@@ -171,7 +171,7 @@ func (x *exchange) event(e event, sent *int, model string) error {
 			if err := x.point(After(0), model); err != nil {
 				return err
 			}
-			pause = x.b.FirstToken
+			pause = 0
 		}
 		if err := x.wait(pause); err != nil {
 			return err

@@ -54,8 +54,9 @@ func (p *Provider) Remember(n int) {
 	p.keep, p.seen = max(n, 0), nil
 }
 
-// Requests gives the last requests, oldest first. The values are copies but for Header and Body, which are not to be
-// changed.
+// Requests gives the last requests, oldest first, those under way included; a record may be finished a moment after its
+// client has the whole answer (in a bubble: synctest.Wait). The values are copies but for Header and Body, which are not
+// to be changed.
 func (p *Provider) Requests() []Seen {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -103,30 +103,26 @@ func (c *Client) CanStreamUsage() bool { return c.options.StreamUsage }
 // Send performs one exchange up to the response head (attempt.Upstream). What the upstream provably did not process is
 // sent again once, within the same attempt (R58).
 func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response, *fault.Fault) {
-	x := &exchange{payload: payload{data: r.Body, release: r.Release}}
+	x := &exchange{payload: payload{data: r.Body, release: r.Release}, secure: c.options.BaseURL.Scheme == "https"}
 	defer x.seal()
 	if err := ctx.Err(); err != nil {
 		return nil, c.netFault(ctx, err)
 	}
-
-	x.trace.GotConn = x.gotConn
 	req := c.template(http.MethodPost, r.Path).WithContext(httptrace.WithClientTrace(ctx, &x.trace))
 	req.Header = c.header(r.Header, r.Credential)
-	req.GetBody = x.again
-	if len(r.Body) > 0 {
-		x.first.payload = &x.payload
-		req.Body, req.ContentLength = &x.first, int64(len(r.Body))
-	}
+	x.send(req)
 	resp, err := c.pooled.RoundTrip(req)
 	if err != nil && ctx.Err() == nil && x.untaken(err) {
 		second := *req
-		if len(r.Body) > 0 {
+		if second.GetBody = nil; len(r.Body) > 0 { // and never a third time
 			second.Body = x.open()
 		}
-		second.GetBody = nil // never a third time
 		resp, err = c.fresh.RoundTrip(&second)
 	}
 	if err != nil {
+		if !x.secure {
+			x.failed()
+		}
 		return nil, c.netFault(ctx, err)
 	}
 	if f := decode(resp); f != nil {

@@ -70,6 +70,24 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
+// ReadFrom implements io.ReaderFrom. What the transport hands over is the rest of a request body of exactly the limit's
+// length, which a bytes.Reader can write without a copy.
+func (c *conn) ReadFrom(r io.Reader) (int64, error) {
+	if l, ok := r.(*io.LimitedReader); ok {
+		if body, ok := l.R.(io.WriterTo); ok {
+			n, err := body.WriteTo(writer{c})
+			l.N -= n
+			return n, err
+		}
+	}
+	return io.Copy(writer{c}, r)
+}
+
+// writer is a conn without its ReadFrom.
+type writer struct{ c *conn }
+
+func (w writer) Write(p []byte) (int, error) { return w.c.Write(p) }
+
 // received is how many of the written bytes the peer's kernel has acknowledged, or as many as there are if it cannot
 // be known.
 func (c *conn) received() int64 {

@@ -1,9 +1,11 @@
 package provider
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
+	"net/http"
 	"net/http/httptrace"
 	"strings"
 	"sync"
@@ -18,6 +20,10 @@ const maxAgain = 2
 
 // payload is a request body that is read by whoever sends the request, and that its owner gets back when nobody reads
 // it any more. Only a reader that has begun counts: the transport forgets to close some that it never read.
+//
+// Over TLS the transport reads bodyReaders, which count themselves. Without TLS it is given plain bytes.Readers: it
+// knows those and sends head and body with one write, where any other reader would cost it two. HTTP/1 reads a body
+// only between GotConn and WroteRequest, and no longer when RoundTrip has failed, so these two events count instead.
 type payload struct {
 	data    []byte
 	release func()
@@ -110,18 +116,43 @@ func (b *bodyReader) Close() error {
 // exchange is the state of one Send: its body's readers, and which connection carries it.
 type exchange struct {
 	payload
-	first bodyReader
-	asked atomic.Int32 // for the body again
-	trace httptrace.ClientTrace
+	secure bool
+	first  bodyReader
+	asked  atomic.Int32 // for the body again
+	trace  httptrace.ClientTrace
 
-	mu    sync.Mutex
-	conn  *conn // nil unless it had been used before
-	mark  int64 // bytes written to conn before this request
-	http2 bool
+	carrier sync.Mutex // guards what follows
+	conn    *conn      // nil unless it had been used before
+	mark    int64      // bytes written to conn before this request
+	http2   bool
+	writing bool // without TLS: the transport may read the body
+}
+
+// send starts the exchange's first reading of the body and sets what the request needs for it.
+func (x *exchange) send(req *http.Request) {
+	x.trace.GotConn = x.gotConn
+	if !x.secure {
+		x.trace.WroteRequest = x.wroteRequest
+	}
+	req.ContentLength = int64(len(x.data))
+	if len(x.data) == 0 {
+		return
+	}
+	req.GetBody = x.again
+	if x.first.payload = &x.payload; x.secure {
+		req.Body = &x.first
+	} else {
+		req.Body = x.open()
+	}
 }
 
 // open starts another reading of the body.
-func (x *exchange) open() io.ReadCloser { return &bodyReader{payload: &x.payload} }
+func (x *exchange) open() io.ReadCloser {
+	if x.secure {
+		return &bodyReader{payload: &x.payload}
+	}
+	return io.NopCloser(bytes.NewReader(x.data))
+}
 
 // again is the request's GetBody: the transport calls it before it sends the request again by itself, which it does
 // only where nothing was written, or where HTTP/2 said that the stream was not processed.
@@ -139,8 +170,9 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 		raw = t.NetConn()
 	}
 	c, _ := raw.(*conn)
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.carrier.Lock()
+	defer x.carrier.Unlock()
+	x.setWriting(!x.secure)
 	x.conn, x.http2 = nil, false
 	if c == nil {
 		return
@@ -148,6 +180,32 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 	x.http2 = c.http2.Load()
 	if info.Reused {
 		x.conn, x.mark = c, c.begin()
+	}
+}
+
+// wroteRequest notes that the transport reads the body no more.
+func (x *exchange) wroteRequest(httptrace.WroteRequestInfo) {
+	x.carrier.Lock()
+	defer x.carrier.Unlock()
+	x.setWriting(false)
+}
+
+// failed notes the same of a RoundTrip that brought an error. Requires TLS to be off: HTTP/2 may still read.
+func (x *exchange) failed() {
+	x.carrier.Lock()
+	defer x.carrier.Unlock()
+	x.setWriting(false)
+}
+
+// setWriting begins or ends a reading of the body. Requires the lock.
+func (x *exchange) setWriting(on bool) {
+	if on == x.writing {
+		return
+	}
+	if x.writing = on; on {
+		x.begin()
+	} else {
+		x.end()
 	}
 }
 
@@ -163,8 +221,8 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 //     there for HTTP/2, where a server may refuse over and over.
 //   - The first stream of an HTTP/2 connection was above the last one of a GOAWAY with an error code.
 func (x *exchange) untaken(err error) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.carrier.Lock()
+	defer x.carrier.Unlock()
 	if errors.Is(err, errSentTwice) {
 		return !x.http2
 	}

@@ -192,7 +192,11 @@ func TestResendWhatCrossedTheClose(t *testing.T) {
 			open := g.shut()
 			close(closing) // the upstream's FIN is on its way, and nobody here has seen it
 
-			second, released := outgoing(`{"n":2}`)
+			want := `{"n":2}`
+			if secure {
+				want = "" // a second record would find the connection reset, and a reset proves nothing
+			}
+			second, released := outgoing(want)
 			done := make(chan *fault.Fault, 1)
 			go func() {
 				resp, f := c.Send(t.Context(), second)
@@ -212,7 +216,7 @@ func TestResendWhatCrossedTheClose(t *testing.T) {
 			if n := u.conns.Load(); n != 2 {
 				t.Errorf("upstream saw %d connections, want 2", n)
 			}
-			if b, _ := bodies.Load(int32(2)); b != `{"n":2}` {
+			if b, _ := bodies.Load(int32(2)); b != want {
 				t.Errorf("second connection got %q", b)
 			}
 			eventually(t, "bodies released", func() bool { return firstReleased.Load() == 1 && released.Load() == 1 })

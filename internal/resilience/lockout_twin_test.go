@@ -152,7 +152,9 @@ func (w *lockTwin) survey(now time.Time, name, model string) (widest Block, name
 // move, drop and bring back credentials.
 func TestLockoutsAgreeWithTheirTwin(t *testing.T) {
 	seen := make(map[string]int)
-	rapid.Check(t, func(t *rapid.T) { lockoutHistory(t, seen) })
+	for range 4 { // times rapid's 100 histories
+		rapid.Check(t, func(t *rapid.T) { lockoutHistory(t, seen) })
+	}
 	for _, what := range []string{"set", "again", "out", "pass", "early refused", "late success", "credential went away"} {
 		if seen[what] == 0 {
 			t.Errorf("no history had: %s", what)
@@ -203,7 +205,7 @@ func lockoutHistory(t *rapid.T, seen map[string]int) {
 		named(fault.RateLimited, time.Minute), named(fault.ModelLimited, 12*time.Second), bad, of(fault.Rejected), of(fault.ClientGone),
 	}
 	steps := []string{"admit", "admit", "admit", "force", "force", "settle", "settle", "settle", "settle", "pass", "pass", "reload"}
-	for range rapid.IntRange(1, 80).Draw(t, "steps") {
+	for range rapid.IntRange(30, 250).Draw(t, "steps") {
 		step := rapid.SampledFrom(steps).Draw(t, "step")
 		switch step {
 		case "pass":

@@ -11,18 +11,22 @@ import (
 const maxSeries = 10_000
 
 // handles caches the metrics of label sets, so that the hot path finds one by a small struct without building label
-// strings, without a lock and without an allocation. Reads go to a map that is never changed; a new label set copies
-// it, which happens as often as there are label sets and no more. Safe for concurrent use.
+// strings, without a lock and without an allocation. Reads go to a map that is never changed. New label sets gather
+// beside it, under the lock, until it pays to copy the map: when they are an eighth of it, or were asked for as often
+// as it is large. So ten thousand label sets cost a few dozen copies, not ten thousand. Safe for concurrent use.
 type handles[K comparable, V any] struct {
+	make func(K) V
+	rest func(K) K // the label set that stands in once maxSeries are known
+
 	found atomic.Pointer[map[K]V]
-	mu    sync.Mutex
-	make  func(K) V
-	// rest gives the label set that stands in once maxSeries are known.
-	rest func(K) K
+
+	mu     sync.Mutex
+	recent map[K]V // not in found yet
+	asked  int     // how often something in recent was asked for
 }
 
 func newHandles[K comparable, V any](make func(K) V, rest func(K) K) *handles[K, V] {
-	h := &handles[K, V]{make: make, rest: rest}
+	h := &handles[K, V]{make: make, rest: rest, recent: map[K]V{}}
 	h.found.Store(&map[K]V{})
 	return h
 }
@@ -31,23 +35,34 @@ func (h *handles[K, V]) get(k K) V {
 	if v, ok := (*h.found.Load())[k]; ok {
 		return v
 	}
-	return h.add(k)
-}
-
-func (h *handles[K, V]) add(k K) V {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	known := *h.found.Load()
-	if len(known) >= maxSeries {
-		k = h.rest(k)
-	}
-	if v, ok := known[k]; ok {
+	return h.slow(k)
+}
+
+// slow finds or makes what get did not see. It requires the lock.
+func (h *handles[K, V]) slow(k K) V {
+	found := *h.found.Load()
+	if v, ok := found[k]; ok {
 		return v
 	}
-	v := h.make(k)
-	grown := make(map[K]V, len(known)+1)
-	maps.Copy(grown, known)
-	grown[k] = v
-	h.found.Store(&grown)
+	v, ok := h.recent[k]
+	switch {
+	case ok:
+		h.asked++
+	case len(found)+len(h.recent) >= maxSeries && k != h.rest(k):
+		return h.slow(h.rest(k))
+	default:
+		v = h.make(k)
+		h.recent[k] = v
+	}
+	if len(h.recent) > len(found)/8 || h.asked > len(found) {
+		grown := make(map[K]V, len(found)+len(h.recent))
+		maps.Copy(grown, found)
+		maps.Copy(grown, h.recent)
+		h.found.Store(&grown)
+		clear(h.recent)
+		h.asked = 0
+	}
 	return v
 }

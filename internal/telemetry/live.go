@@ -26,16 +26,15 @@ type ProviderState struct {
 // liveCollector makes metrics of Live. It has no state, so a provider that a reload took away is gone at once.
 type liveCollector struct {
 	live                                      Live
-	metrics                                   *Metrics
 	breaker, blocked, health, inFlight, lines *prometheus.Desc
 }
 
-func newLiveCollector(live Live, m *Metrics) *liveCollector {
+func newLiveCollector(live Live) *liveCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 	}
 	return &liveCollector{
-		live: live, metrics: m,
+		live:     live,
 		breaker:  desc("circuit_breaker_state", "A provider's circuit breaker: 0 closed, 1 half-open, 2 open.", "provider"),
 		blocked:  desc("guard_blocked", "What a guard blocks now: providers, credentials or models.", "guard", "provider"),
 		health:   desc("provider_health", "1 for the status that model discovery gives a provider, 0 for the others.", "provider", "status"),
@@ -66,7 +65,6 @@ func (c *liveCollector) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	for _, p := range c.live.Providers() {
-		c.metrics.know(p.Name)
 		state, open := 0.0, 0.0
 		switch p.Breaker {
 		case "half_open":

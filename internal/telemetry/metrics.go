@@ -22,6 +22,7 @@ const other = "other"
 // a microsecond and allocates nothing once their label sets were seen. Safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
+	live     Live
 
 	requests  *handles[requestKey, prometheus.Counter]
 	durations *handles[durationKey, prometheus.Observer]
@@ -68,7 +69,7 @@ var _ journal.Sink = (*Metrics)(nil)
 // NewMetrics registers Evergate's families, and those of the Go runtime and the process, with the registry, which must
 // be new. live is what is read at the time of a scrape.
 func NewMetrics(registry *prometheus.Registry, live Live) *Metrics {
-	m := &Metrics{registry: registry}
+	m := &Metrics{registry: registry, live: live}
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
 		registry.MustRegister(c)
@@ -131,7 +132,7 @@ func NewMetrics(registry *prometheus.Registry, live Live) *Metrics {
 	m.dropped = counters("malformed_events_total", "Stream events dropped because they were not valid JSON.").WithLabelValues()
 
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	registry.MustRegister(newLiveCollector(live, m))
+	registry.MustRegister(newLiveCollector(live))
 	return m
 }
 
@@ -140,10 +141,26 @@ func valid(s string) string { return strings.ToValidUTF8(s, "?") }
 
 // Handler serves the registry's metrics.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+	serve := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		Registry:      m.registry,
 		ErrorHandling: promhttp.ContinueOnError, // one family that cannot be read does not hide the others
 	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.know()
+		serve.ServeHTTP(w, r)
+	})
+}
+
+// know makes the transitions of every provider exist at 0, since a rate misses the step from nothing to 1.
+func (m *Metrics) know() {
+	if m.live.Providers == nil {
+		return
+	}
+	for _, p := range m.live.Providers() {
+		for _, to := range []string{"open", "half_open", "closed"} {
+			m.moves.get(moveKey{p.Name, to})
+		}
+	}
 }
 
 // RequestEnded counts a request.
@@ -213,10 +230,3 @@ func (m *Metrics) GuardChanged(g *journal.Guard) {
 
 // DiscoveryChanged needs no count: the health of providers is read at the scrape.
 func (m *Metrics) DiscoveryChanged(*journal.Discovery) {}
-
-// know makes the series of a provider that rates are taken of exist before their first count.
-func (m *Metrics) know(provider string) {
-	for _, to := range []string{"open", "half_open", "closed"} {
-		m.moves.get(moveKey{provider, to})
-	}
-}

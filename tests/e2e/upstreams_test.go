@@ -114,7 +114,7 @@ func moody(t *testing.T) *httptest.Server {
 		reply(w, http.StatusInternalServerError, `{"error":{"message":"out of order","type":"server_error"}}`)
 	})
 	mux.HandleFunc("POST /cut/v1/chat/completions", func(w http.ResponseWriter, _ *http.Request) {
-		stream(w, 5, 0)
+		_ = stream(w, 5, 0)
 		panic(http.ErrAbortHandler)
 	})
 	mux.HandleFunc("POST /slow/v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {

@@ -143,6 +143,34 @@ func (Completions) ReadError(body []byte) (code, message string) { return readEr
 // ReadError reads an error body in any of the shapes that vendors of this dialect use.
 func (Embeddings) ReadError(body []byte) (code, message string) { return readError(body) }
 
+// StreamFromReply turns a chat completion into chat.completion.chunk events.
+func (Chat) StreamFromReply(body []byte, withUsage bool) ([]byte, error) {
+	return streamFromReply(body, withUsage, chatShape)
+}
+
+// StreamFromReply turns a completion into streamed ones.
+func (Completions) StreamFromReply(body []byte, withUsage bool) ([]byte, error) {
+	return streamFromReply(body, withUsage, textShape)
+}
+
+// StreamFromReply is an error: embeddings do not stream.
+func (Embeddings) StreamFromReply([]byte, bool) ([]byte, error) { return nil, errNoStream }
+
+// ReplyFromStream folds a stream into a chat completion. The error is a *fault.Fault.
+func (Chat) ReplyFromStream(stream []byte) ([]byte, error) {
+	return replyFromStream(stream, Chat{}, chatShape)
+}
+
+// ReplyFromStream folds a stream into a completion. The error is a *fault.Fault.
+func (Completions) ReplyFromStream(stream []byte) ([]byte, error) {
+	return replyFromStream(stream, Completions{}, textShape)
+}
+
+// ReplyFromStream is an error: embeddings do not stream.
+func (Embeddings) ReplyFromStream([]byte) ([]byte, error) { return nil, errNoStream }
+
+var errNoStream = invalid("embeddings are not streamed")
+
 // WholeEvent says that data is one complete event of this dialect: a JSON object or the end marker. It is the hook
 // that an [evergate/internal/sse.Splitter] asks.
 func WholeEvent(data []byte) bool {

@@ -1,0 +1,129 @@
+// Package admin owns what operators and their tools ask the gateway over HTTP: liveness, readiness, metrics, the admin
+// API's health and reload, profiles; and who may ask. It also renders the health reply as the table of `evergate
+// status`. It must not know how any of it comes about: everything it shows or does is a function it is given.
+package admin
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+
+	"evergate/internal/provider"
+)
+
+// Sources are what the handler shows and does. All functions are safe for concurrent use; Health and Ready are called
+// on every request and must not wait for anything.
+type Sources struct {
+	Health func() Health
+	// Ready says whether the instance takes requests (config loaded, listener up, not draining), and if not, why.
+	Ready func() (ok bool, reason string)
+	// Reload loads the config anew and returns when it is in force, or says what is wrong with it. Calls come one at a
+	// time. nil: there is no config file to reload.
+	Reload func() []Problem
+	// Metrics serves /metrics.
+	Metrics http.Handler
+}
+
+// Options say who may ask.
+type Options struct {
+	// Token opens the admin API from anywhere; without one it answers this machine only.
+	Token provider.Secret
+	// Hosts are names, besides localhost and loopback addresses, that the Host header may have when there is no token:
+	// the host that the gateway is configured to listen on.
+	Hosts []string
+	// Pprof serves /debug/pprof/.
+	Pprof bool
+}
+
+// Problem is one mistake in a config.
+type Problem struct {
+	File       string `json:"file,omitempty"`
+	Line       int    `json:"line,omitempty"`
+	Column     int    `json:"column,omitempty"`
+	Path       string `json:"path,omitempty"`
+	Message    string `json:"message"`
+	Suggestion string `json:"suggestion,omitempty"`
+}
+
+// Owns says whether a path belongs to this handler, for a listener that it shares with the data plane.
+func Owns(path string) bool {
+	switch path {
+	case "/healthz", "/readyz", "/metrics", "/admin":
+		return true
+	}
+	return strings.HasPrefix(path, "/admin/") || strings.HasPrefix(path, "/debug/pprof/")
+}
+
+// New makes the handler. It is safe for concurrent use and keeps nothing between requests.
+func New(s Sources, o Options) http.Handler {
+	a := &api{sources: s, guard: newGuard(o)}
+	a.routes = map[string]endpoint{
+		"/healthz": {get: a.healthz},
+		"/readyz":  {get: a.readyz},
+		"/metrics": {get: a.metrics, who: a.guard.scraper},
+
+		"/admin/v1/health": {get: a.health, who: a.guard.operator},
+		"/admin/v1/reload": {post: a.reload, who: a.guard.operator},
+	}
+	if o.Pprof {
+		a.profiles()
+	}
+	return a
+}
+
+// endpoint is what one path answers; who refuses those who may not ask, nil refuses nobody.
+type endpoint struct {
+	get, post http.HandlerFunc
+	who       func(*http.Request) *refusal
+}
+
+func (e endpoint) allow() string {
+	var methods []string
+	if e.get != nil {
+		methods = append(methods, "GET", "HEAD")
+	}
+	if e.post != nil {
+		methods = append(methods, "POST")
+	}
+	return strings.Join(methods, ", ")
+}
+
+type api struct {
+	sources   Sources
+	guard     guard
+	routes    map[string]endpoint
+	reloading sync.Mutex // held while a reload is under way
+}
+
+// ServeHTTP implements http.Handler.
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e, ok := a.routes[r.URL.Path]
+	if !ok {
+		// Who may not ask is not told which paths exist.
+		if no := a.guard.operator(r); no != nil && strings.HasPrefix(r.URL.Path, "/admin") {
+			no.write(w)
+			return
+		}
+		writeError(w, http.StatusNotFound, "not_found", "there is nothing at this path")
+		return
+	}
+	if e.who != nil {
+		if no := e.who(r); no != nil {
+			no.write(w)
+			return
+		}
+	}
+	var serve http.HandlerFunc
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		serve = e.get
+	case http.MethodPost:
+		serve = e.post
+	}
+	if serve == nil {
+		w.Header().Set("Allow", e.allow())
+		writeError(w, http.StatusMethodNotAllowed, "method_not_allowed", "this path answers "+e.allow()+" only")
+		return
+	}
+	serve(w, r)
+}

@@ -1,0 +1,143 @@
+package admin
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// guard says who may ask for what.
+//
+// With a token, the token decides, wherever the request comes from: no web page can make a browser send it. Without
+// one, this machine alone is served, and since a browser on this machine runs other people's pages, neither a
+// request that a page of another origin made nor one under a foreign host name (DNS rebinding) is; nor one that
+// a proxy on this machine says it forwards.
+type guard struct {
+	token [sha256.Size]byte
+	open  bool // there is no token
+	hosts map[string]bool
+}
+
+func newGuard(o Options) guard {
+	g := guard{
+		token: sha256.Sum256([]byte(o.Token.Reveal())),
+		open:  o.Token == "",
+		hosts: map[string]bool{"localhost": true},
+	}
+	for _, h := range o.Hosts {
+		if h = bareHost(h); h != "" {
+			g.hosts[h] = true
+		}
+	}
+	return g
+}
+
+// refusal is why a request is not served.
+type refusal struct {
+	status        int
+	code, message string
+}
+
+func (r *refusal) write(w http.ResponseWriter) {
+	if r.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="evergate admin"`)
+	}
+	writeError(w, r.status, r.code, r.message)
+}
+
+func forbidden(message string) *refusal { return &refusal{http.StatusForbidden, "forbidden", message} }
+
+// operator is who may use the admin API and the profiles.
+func (g *guard) operator(r *http.Request) *refusal {
+	if !g.open {
+		return g.bearer(r)
+	}
+	switch {
+	case !local(r):
+		return forbidden("without an admin token the admin API serves this machine only; set admin.token")
+	case forwarded(r):
+		return forbidden("without an admin token the admin API serves no request that a proxy forwards; set admin.token")
+	case !g.knows(r.Host):
+		return forbidden("without an admin token the admin API is served under localhost, a loopback address or the configured listen host only")
+	case crossOrigin(r):
+		return forbidden("without an admin token the admin API serves no page of another origin")
+	}
+	return nil
+}
+
+// scraper is who may read the metrics: this machine always, others with the token if there is one.
+func (g *guard) scraper(r *http.Request) *refusal {
+	if g.open || (local(r) && !forwarded(r)) {
+		return nil
+	}
+	return g.bearer(r)
+}
+
+// bearer compares hashes, so that neither the content nor the length of the token shows in the time it takes.
+func (g *guard) bearer(r *http.Request) *refusal {
+	given := r.Header.Get("X-Admin-Token")
+	if scheme, value, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "bearer") {
+		given = strings.TrimSpace(value)
+	}
+	hash := sha256.Sum256([]byte(given))
+	if subtle.ConstantTimeCompare(hash[:], g.token[:]) == 1 {
+		return nil
+	}
+	return &refusal{http.StatusUnauthorized, "invalid_admin_token",
+		"the admin token is missing or wrong; send it as Authorization: Bearer or x-admin-token"}
+}
+
+// knows says whether the Host header is one of ours.
+func (g *guard) knows(host string) bool {
+	host = bareHost(host)
+	if g.hosts[host] {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// bareHost is a host without port, brackets and the final dot, in lower case.
+func bareHost(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// local says whether the request came from this machine.
+func local(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && from.Addr().Unmap().IsLoopback()
+}
+
+// forwarded says whether a proxy sent the request on for somebody else.
+func forwarded(r *http.Request) bool {
+	for _, name := range [...]string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
+		if r.Header.Get(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// crossOrigin says whether a browser made the request for a page that is not ours. Pages of other ports of the same
+// host are other origins too.
+func crossOrigin(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+	default:
+		return true
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	u, err := url.Parse(origin)
+	return err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host)
+}

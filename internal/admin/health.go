@@ -1,0 +1,131 @@
+package admin
+
+import (
+	"time"
+
+	"evergate/internal/resilience"
+	"evergate/internal/route"
+)
+
+// Health is the reply of GET /admin/v1/health (CONTRACT §4). It names credentials and never holds their values.
+type Health struct {
+	Instance  string              `json:"instance"`
+	Providers map[string]Provider `json:"providers"`
+	Instances []Instance          `json:"instances"`
+}
+
+// Provider is one provider's state.
+type Provider struct {
+	// Status is what model discovery says: healthy, degraded or unhealthy.
+	Status      string  `json:"status"`
+	LastChecked Time    `json:"last_checked"`
+	InFlight    int     `json:"in_flight"`
+	Latency     Latency `json:"latency_ms"`
+	Breaker     Breaker `json:"breaker"`
+	// Breakers are those of its models, where each has its own.
+	Breakers    map[string]Breaker    `json:"breakers,omitempty"`
+	Credentials map[string]Credential `json:"credentials"`
+	Lockouts    []Lockout             `json:"lockouts"`
+	// Message says why it is not healthy; Stale that its models were discovered before the latest look failed.
+	Message  string `json:"message,omitempty"`
+	Stale    bool   `json:"stale,omitempty"`
+	Disabled bool   `json:"disabled,omitempty"`
+}
+
+// Latency is a provider's averages in milliseconds; 0 where nothing was measured.
+type Latency struct {
+	FirstContent int64 `json:"first_content"`
+	Total        int64 `json:"total"`
+}
+
+// Breaker is a circuit breaker's state: closed, open or half_open; Trip says what opened it: failures, cooldown,
+// operator.
+type Breaker struct {
+	State               string `json:"state"`
+	Trip                string `json:"trip"`
+	ConsecutiveFailures int    `json:"consecutive_failures"`
+	FailuresTotal       uint64 `json:"failures_total"`
+	OpenedAt            Time   `json:"opened_at"`
+	RetryAt             Time   `json:"retry_at"`
+	Offences            int    `json:"offences"`
+}
+
+// Credential is a credential's cooldown; State is ok or cooldown.
+type Credential struct {
+	State         string `json:"state"`
+	Level         int    `json:"level"`
+	CooldownUntil Time   `json:"cooldown_until"`
+	Reason        string `json:"reason"`
+}
+
+// Lockout is a model that is locked out, on one credential or, with an empty one, on all.
+type Lockout struct {
+	Model      string `json:"model"`
+	Credential string `json:"credential"`
+	Until      Time   `json:"until"`
+	Reason     string `json:"reason"`
+	Level      int    `json:"level"`
+}
+
+// Instance is one gateway process.
+type Instance struct {
+	ID       string `json:"id"`
+	Self     bool   `json:"self"`
+	LastSeen Time   `json:"last_seen"`
+	LagMS    int64  `json:"lag_ms"`
+}
+
+// Time is a time in JSON as RFC 3339 in UTC with milliseconds, and null if it is zero.
+type Time time.Time
+
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// MarshalJSON implements json.Marshaler.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if time.Time(t).IsZero() {
+		return []byte("null"), nil
+	}
+	return time.Time(t).UTC().AppendFormat(nil, `"`+timeLayout+`"`), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Time) UnmarshalJSON(text []byte) error {
+	var at time.Time
+	if err := at.UnmarshalJSON(text); err != nil { // null leaves it zero
+		return err
+	}
+	*t = Time(at)
+	return nil
+}
+
+// NewProvider joins what the guards (v), discovery (p) and the request path know of one provider.
+func NewProvider(v resilience.View, p route.ProviderModels, inFlight int, latency Latency) Provider {
+	out := Provider{
+		Status:      string(p.Status),
+		LastChecked: Time(p.LastChecked),
+		InFlight:    inFlight,
+		Latency:     latency,
+		Breaker: Breaker{
+			State: v.Breaker.State.String(), Trip: v.Breaker.Trip, ConsecutiveFailures: v.Breaker.ConsecutiveFailures,
+			FailuresTotal: v.Breaker.FailuresTotal, OpenedAt: Time(v.Breaker.OpenedAt), RetryAt: Time(v.Breaker.RetryAt),
+			Offences: v.Breaker.Offences,
+		},
+		Credentials: make(map[string]Credential, len(v.Credentials)),
+		Lockouts:    make([]Lockout, 0, len(v.Lockouts)),
+		Message:     p.Message, Stale: p.Stale, Disabled: p.Disabled,
+	}
+	for _, c := range v.Credentials {
+		out.Credentials[c.Name] = Credential{State: c.State, Level: c.Level, CooldownUntil: Time(c.Until), Reason: string(c.Reason)}
+	}
+	for _, l := range v.Lockouts {
+		out.Lockouts = append(out.Lockouts, Lockout{
+			Model: l.Model, Credential: l.Credential, Until: Time(l.Until), Reason: string(l.Reason), Level: l.Level,
+		})
+	}
+	return out
+}
+
+// usable says whether a request could be answered by the provider, as far as discovery and its breaker tell.
+func (p *Provider) usable() bool {
+	return !p.Disabled && p.Status != string(route.Unhealthy) && p.Breaker.State != resilience.Open.String()
+}

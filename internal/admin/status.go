@@ -1,0 +1,320 @@
+package admin
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// RenderStatus writes the health reply as the table that `evergate status` prints: a line a provider, and below it what
+// is blocked, each with the time left as of now. With color, states are marked with ANSI colors. Words that came from
+// upstreams are printed without control characters.
+func RenderStatus(w io.Writer, h Health, now time.Time, color bool) error {
+	s := &status{now: now, color: color}
+	s.heading(&h)
+	names := slices.Sorted(maps.Keys(h.Providers))
+	if len(names) > 0 {
+		s.providers(&h, names)
+		s.blocked(&h, names)
+		s.troubled(&h, names)
+	}
+	s.instances(&h)
+	_, err := io.WriteString(w, s.out.String())
+	return err
+}
+
+type status struct {
+	out   strings.Builder
+	now   time.Time
+	color bool
+}
+
+// cell is one field of a table; paint is its color.
+type cell struct {
+	text  string
+	paint paint
+}
+
+type paint string
+
+const (
+	noPaint paint = ""
+	good    paint = "\x1b[32m"
+	fair    paint = "\x1b[33m"
+	bad     paint = "\x1b[31m"
+	dim     paint = "\x1b[2m"
+)
+
+func (s *status) heading(h *Health) {
+	healthy, enabled, inFlight := 0, 0, 0
+	for _, p := range h.Providers {
+		inFlight += p.InFlight
+		if p.Disabled {
+			continue
+		}
+		enabled++
+		if p.Status == "healthy" && p.Breaker.State == "closed" {
+			healthy++
+		}
+	}
+	fmt.Fprintf(&s.out, "evergate %s: %d of %s in order, %s in flight\n",
+		printable(h.Instance), healthy, count(enabled, "provider"), count(inFlight, "request"))
+}
+
+func (s *status) providers(h *Health, names []string) {
+	rows := [][]cell{heads("PROVIDER", "STATUS", "BREAKER", "FAILURES", "CREDENTIALS", "LOCKOUTS", "IN FLIGHT", "FIRST CONTENT", "TOTAL", "CHECKED")}
+	for _, name := range names {
+		p := h.Providers[name]
+		rows = append(rows, []cell{
+			{text: name}, statusCell(&p), s.breakerCell(&p.Breaker), failuresCell(&p.Breaker), credentialsCell(&p), lockoutsCell(&p),
+			{text: strconv.Itoa(p.InFlight)}, {text: latency(p.Latency.FirstContent)}, {text: latency(p.Latency.Total)},
+			{text: s.ago(p.LastChecked), paint: dim},
+		})
+	}
+	s.out.WriteByte('\n')
+	s.table("", rows)
+}
+
+// blocked lists what guards hold back below the level of a provider: breakers of models, credentials, models.
+func (s *status) blocked(h *Health, names []string) {
+	var rows [][]cell
+	for _, name := range names {
+		p := h.Providers[name]
+		for _, model := range slices.Sorted(maps.Keys(p.Breakers)) {
+			if b := p.Breakers[model]; b.State != "closed" {
+				rows = append(rows, []cell{{text: name}, {text: "model " + model}, s.breakerCell(&b), {text: left(b.RetryAt, s.now)}, {}})
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(p.Credentials)) {
+			if c := p.Credentials[key]; cooling(c) {
+				rows = append(rows, []cell{
+					{text: name}, {text: "credential " + key}, {text: c.Reason, paint: fair}, {text: left(c.CooldownUntil, s.now)},
+					{text: strconv.Itoa(c.Level)},
+				})
+			}
+		}
+		for _, l := range p.Lockouts {
+			what := "model " + l.Model
+			if l.Credential != "" {
+				what += " on " + l.Credential
+			}
+			rows = append(rows, []cell{
+				{text: name}, {text: what}, {text: l.Reason, paint: fair}, {text: left(l.Until, s.now)}, {text: strconv.Itoa(l.Level)},
+			})
+		}
+	}
+	if len(rows) > 0 {
+		s.out.WriteString("\nBlocked\n")
+		s.table("  ", slices.Concat([][]cell{heads("PROVIDER", "WHAT", "REASON", "CLEARS IN", "LEVEL")}, rows))
+	}
+}
+
+// troubled tells why providers are not healthy.
+func (s *status) troubled(h *Health, names []string) {
+	var rows [][]cell
+	for _, name := range names {
+		p := h.Providers[name]
+		if p.Message == "" || p.Disabled {
+			continue
+		}
+		text := p.Message
+		if p.Stale {
+			text += " (the model list is the last one known)"
+		}
+		rows = append(rows, []cell{{text: name}, {text: text}})
+	}
+	if len(rows) > 0 {
+		s.out.WriteString("\nDiscovery\n")
+		s.table("  ", rows)
+	}
+}
+
+// instances are listed where there is more than one.
+func (s *status) instances(h *Health) {
+	if len(h.Instances) < 2 {
+		return
+	}
+	rows := [][]cell{heads("INSTANCE", "LAST SEEN", "LAG")}
+	for _, i := range h.Instances {
+		id := i.ID
+		if i.Self {
+			id += " (this one)"
+		}
+		rows = append(rows, []cell{{text: id}, {text: s.ago(i.LastSeen)}, {text: fmt.Sprintf("%d ms", i.LagMS)}})
+	}
+	s.out.WriteByte('\n')
+	s.table("", rows)
+}
+
+func statusCell(p *Provider) cell {
+	if p.Disabled {
+		return cell{"disabled", dim}
+	}
+	switch p.Status {
+	case "healthy":
+		return cell{p.Status, good}
+	case "degraded":
+		return cell{p.Status, fair}
+	}
+	return cell{p.Status, bad}
+}
+
+func (s *status) breakerCell(b *Breaker) cell {
+	switch b.State {
+	case "closed":
+		return cell{"closed", good}
+	case "half_open":
+		return cell{"half-open", fair}
+	}
+	text := b.State
+	if b.Trip != "" {
+		text += " (" + b.Trip + ")"
+	}
+	if until := left(b.RetryAt, s.now); until != none {
+		text += ", probe in " + until
+	}
+	return cell{text, bad}
+}
+
+func failuresCell(b *Breaker) cell {
+	text := fmt.Sprintf("%d in a row, %d in all", b.ConsecutiveFailures, b.FailuresTotal)
+	if b.FailuresTotal == 0 {
+		text = none
+	}
+	return cell{text: text}
+}
+
+func credentialsCell(p *Provider) cell {
+	blocked := 0
+	for _, c := range p.Credentials {
+		if cooling(c) {
+			blocked++
+		}
+	}
+	switch {
+	case len(p.Credentials) == 0:
+		return cell{text: none}
+	case blocked == 0:
+		return cell{text: fmt.Sprintf("%d ok", len(p.Credentials)), paint: good}
+	case blocked == len(p.Credentials):
+		return cell{text: fmt.Sprintf("%d cooling", blocked), paint: bad}
+	}
+	return cell{text: fmt.Sprintf("%d of %d cooling", blocked, len(p.Credentials)), paint: fair}
+}
+
+func lockoutsCell(p *Provider) cell {
+	if len(p.Lockouts) == 0 {
+		return cell{text: none}
+	}
+	return cell{text: strconv.Itoa(len(p.Lockouts)), paint: fair}
+}
+
+func cooling(c Credential) bool { return c.State != "ok" }
+
+// none stands where there is nothing to say.
+const none = "-"
+
+// left is the time until a block clears, in whole seconds, rounded up so that it never says 0s before it is over.
+func left(until Time, now time.Time) string {
+	at := time.Time(until)
+	if at.IsZero() {
+		return none
+	}
+	d := at.Sub(now)
+	if d <= 0 {
+		return "now"
+	}
+	return short((d + time.Second - 1).Truncate(time.Second))
+}
+
+func (s *status) ago(at Time) string {
+	if time.Time(at).IsZero() {
+		return "never"
+	}
+	return short(max(s.now.Sub(time.Time(at)), 0).Truncate(time.Second)) + " ago"
+}
+
+// short is a duration of whole seconds without the parts that are zero at its end: 1h, 2m30s.
+func short(d time.Duration) string {
+	text := d.String()
+	if d >= time.Minute {
+		text = strings.TrimSuffix(text, "0s")
+		if d%time.Minute != 0 && !strings.HasSuffix(text, "s") {
+			text = d.String() // it was 10s, not 0s
+		}
+	}
+	if d >= time.Hour && d%time.Hour == 0 {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// latency is an average in milliseconds.
+func latency(ms int64) string {
+	switch {
+	case ms <= 0:
+		return none
+	case ms < 1000:
+		return fmt.Sprintf("%d ms", ms)
+	}
+	return fmt.Sprintf("%.1f s", float64(ms)/1000)
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+func heads(names ...string) []cell {
+	row := make([]cell, len(names))
+	for i, n := range names {
+		row[i] = cell{n, dim}
+	}
+	return row
+}
+
+// table writes rows in columns two spaces apart; colors take no room.
+func (s *status) table(indent string, rows [][]cell) {
+	var widths []int
+	for _, row := range rows {
+		for i := range row {
+			row[i].text = printable(row[i].text)
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i].text))
+		}
+	}
+	for _, row := range rows {
+		s.out.WriteString(indent)
+		for i, c := range row {
+			if s.color && c.paint != noPaint && c.text != "" {
+				s.out.WriteString(string(c.paint) + c.text + "\x1b[0m")
+			} else {
+				s.out.WriteString(c.text)
+			}
+			if i < len(row)-1 {
+				s.out.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text)+2))
+			}
+		}
+		s.out.WriteByte('\n')
+	}
+}
+
+// printable replaces what a terminal would obey, or not show, by a question mark.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"evergate/internal/admin"
+	"evergate/internal/config"
+	"evergate/internal/route"
+)
+
+// adminHandler is what operators ask.
+func (a *App) adminHandler() http.Handler {
+	cfg := a.config.Load()
+	sources := admin.Sources{Health: a.healthView, Ready: a.ready, Metrics: a.metrics.Handler()}
+	if a.opts.Load != nil {
+		sources.Reload = a.reloadProblems
+	}
+	return admin.New(sources, admin.Options{
+		Token: cfg.Admin.Token, Hosts: []string{cfg.Server.Listen, cfg.Admin.Listen}, Pprof: cfg.Admin.Pprof,
+	})
+}
+
+func (a *App) ready() (bool, string) {
+	if a.draining.Load() {
+		return false, "draining: the gateway is shutting down"
+	}
+	return true, ""
+}
+
+// reloadProblems is Reload for the admin API.
+func (a *App) reloadProblems() []admin.Problem {
+	err := a.Reload()
+	var problems config.Problems
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &problems):
+		out := make([]admin.Problem, len(problems))
+		for i, p := range problems {
+			out[i] = admin.Problem{
+				File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Message: p.Message, Suggestion: p.Suggestion,
+			}
+		}
+		return out
+	default:
+		return []admin.Problem{{Message: err.Error()}}
+	}
+}
+
+// healthView is the reply of GET /admin/v1/health.
+func (a *App) healthView() admin.Health {
+	now := time.Now()
+	cfg := a.config.Load()
+	inventory := a.catalog.Snapshot()
+	view := admin.Health{
+		Instance: a.instance, Providers: map[string]admin.Provider{},
+		Instances: []admin.Instance{{ID: a.instance, Self: true, LastSeen: admin.Time(now)}},
+	}
+	for i := range cfg.Providers {
+		name := cfg.Providers[i].Options.Name
+		guards := a.health.Provider(name)
+		if guards == nil {
+			continue // a reload is under way
+		}
+		s := guards.Snapshot(now)
+		models := inventory.Provider(name)
+		if models == nil {
+			models = &route.ProviderModels{Name: name, Disabled: cfg.Providers[i].Disabled}
+		}
+		view.Providers[name] = admin.NewProvider(s.Guards, *models, int(s.InFlight), admin.Latency{
+			FirstContent: s.FirstContent.Milliseconds(), Total: s.Total.Milliseconds(),
+		})
+	}
+	return view
+}

@@ -1,0 +1,79 @@
+package ingress
+
+import (
+	"net/http"
+	"testing"
+)
+
+func TestPassHeader(t *testing.T) {
+	from := http.Header{
+		"X-Ratelimit-Remaining-Requests": {"9"}, "Retry-After": {"3"}, "Openai-Processing-Ms": {"12"}, "Openai-Version": {"2020-10-01"},
+		"Connection": {"close, X-Hop"}, "X-Hop": {"1"}, "Keep-Alive": {"timeout=5"}, "Transfer-Encoding": {"chunked"},
+		"Set-Cookie": {"session=1"}, "Www-Authenticate": {"Bearer"}, "Authorization": {"Bearer sk-upstream"},
+		"Openai-Organization": {"org-secret"}, "Server": {"cloudflare"}, "Alt-Svc": {"h3"}, "Access-Control-Allow-Origin": {"*"},
+		"Content-Length": {"10"}, "Content-Encoding": {"gzip"}, "Date": {"today"}, "X-Request-Id": {"theirs"}, "X-Evergate-Provider": {"forged"},
+	}
+	to := http.Header{}
+	passHeader(to, from)
+	for _, name := range []string{"X-Ratelimit-Remaining-Requests", "Retry-After", "Openai-Processing-Ms", "Openai-Version"} {
+		if to.Get(name) != from.Get(name) {
+			t.Errorf("%s does not pass", name)
+		}
+		delete(to, name)
+	}
+	if len(to) != 0 {
+		t.Errorf("these pass and must not: %v", to)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	var none *Keys
+	if _, ok := none.Check(http.Header{}); !ok || !none.MayUse("", "any") {
+		t.Error("without keys everybody may do everything")
+	}
+	k := &Keys{}
+	k.Add("ci", "ci-secret", nil)
+	k.Add("narrow", "narrow-secret", []string{"fast"})
+	tests := []struct {
+		name, header, value, want string
+		ok                        bool
+	}{
+		{"bearer", "Authorization", "Bearer ci-secret", "ci", true},
+		{"bearer in small letters", "Authorization", "bearer ci-secret", "ci", true},
+		{"x-api-key", "X-Api-Key", "narrow-secret", "narrow", true},
+		{"api-key", "Api-Key", "ci-secret", "ci", true},
+		{"wrong", "Authorization", "Bearer ci-secre", "", false},
+		{"basic", "Authorization", "Basic ci-secret", "", false},
+		{"nothing", "Accept", "*/*", "", false},
+		{"empty", "Authorization", "Bearer ", "", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := http.Header{}
+			h.Set(tt.header, tt.value)
+			if name, ok := k.Check(h); name != tt.want || ok != tt.ok {
+				t.Errorf("got %q %v, want %q %v", name, ok, tt.want, tt.ok)
+			}
+		})
+	}
+	if !k.MayUse("ci", "any") || k.MayUse("narrow", "any") || !k.MayUse("narrow", "fast") || k.MayUse("gone", "fast") {
+		t.Error("models of keys are not held to")
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	h := http.Header{}
+	h.Set("X-Request-Id", "abc-1")
+	if got := requestID(h); got != "abc-1" {
+		t.Errorf("a client's id is not kept: %q", got)
+	}
+	for _, bad := range []string{"", "a b", "a\nb", "ü", string(make([]byte, 200))} {
+		h["X-Request-Id"] = []string{bad}
+		if got := requestID(h); got == bad || !plainToken(got) {
+			t.Errorf("%q became %q", bad, got)
+		}
+	}
+	if requestID(http.Header{}) == requestID(http.Header{}) {
+		t.Error("ids repeat")
+	}
+}

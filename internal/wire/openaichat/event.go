@@ -1,0 +1,165 @@
+package openaichat
+
+import (
+	"bytes"
+
+	"evergate/internal/fault"
+	"evergate/internal/jsonscan"
+	"evergate/internal/wire"
+)
+
+// judgeEvent reads the data of one event in one pass. p changes only once the data has turned out to be valid.
+func judgeEvent(data []byte, p *wire.Progress, s shape) (e wire.Event) {
+	if len(data) == 0 || data[0] <= ' ' || data[len(data)-1] <= ' ' {
+		data = bytes.TrimSpace(data)
+	}
+	if isDone(data) {
+		return wire.Event{End: true}
+	}
+	r := jsonscan.New(data)
+	if r.Kind() != jsonscan.Object {
+		return judgeOddEvent(data)
+	}
+	var (
+		model, id, finish, failure, errorRaw []byte
+
+		created                   int64
+		usage                     wire.Usage
+		begun, ended              uint64
+		content, tool, hasChoices bool
+		first                     = true
+	)
+	r.Object()
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		switch string(key) {
+		case "id":
+			id, _ = r.Literal()
+		case "created":
+			created, _ = r.Int()
+		case "model":
+			model, _ = r.Literal()
+		case "choices":
+			hasChoices = r.Kind() == jsonscan.Array
+			if !r.Array() {
+				continue
+			}
+			for r.Elem() {
+				c := readChoice(&r, s)
+				begun |= c.bit()
+				content = content || c.content
+				tool = tool || c.tool
+				if c.fault != nil {
+					errorRaw = c.fault
+				}
+				switch {
+				case len(c.finish) == 0:
+				case failed(c.finish):
+					failure = c.finish
+				default:
+					ended |= c.bit()
+					if first {
+						finish = c.finish
+					}
+				}
+				first = false
+			}
+		case "usage":
+			if u := readUsage(&r); u.Known {
+				usage = u
+			}
+		case "x_groq":
+			if u, raw := readGroq(&r); raw != nil {
+				errorRaw = raw
+			} else if u.Known && !usage.Known {
+				usage = u
+			}
+		case "error":
+			if raw := errorValue(&r); raw != nil {
+				errorRaw = raw
+			}
+		default:
+			r.Skip()
+		}
+	}
+	if !r.End() {
+		return wire.Event{Malformed: true}
+	}
+
+	if p.Reply.Model == "" && len(model) > 0 {
+		p.Reply.Model = string(model)
+	}
+	if p.ID == "" && len(id) > 0 {
+		p.ID, p.Created = string(id), created
+	}
+	if usage.Known {
+		p.Reply.Usage = usage
+	}
+	switch {
+	case errorRaw != nil && (!isEmptyObject(errorRaw) || begun == 0):
+		e.Fault = faultOf(errorRaw)
+		return e
+	case failure != nil:
+		e.Fault = failedFinish(failure)
+		return e
+	case !hasChoices && !usage.Known:
+		e.Fault = bareFault(data)
+		return e
+	}
+	e.Finish = ended != 0
+	e.Content = content || e.Finish
+	e.UsageOnly = usage.Known && begun == 0
+	p.Begun |= begun
+	p.Ended |= ended
+	p.SawContent = p.SawContent || e.Content
+	p.SawTool = p.SawTool || tool
+	if len(finish) > 0 && p.Reply.Finish == "" {
+		p.Reply.Finish = finishWord(finish)
+	}
+	settle(p)
+	return e
+}
+
+// readGroq reads Groq's own member: usage in its last event, and an error if the stream broke off inside.
+func readGroq(r *jsonscan.Reader) (u wire.Usage, errorRaw []byte) {
+	if !r.Object() {
+		return u, nil
+	}
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		switch string(key) {
+		case "usage":
+			u = readUsage(r)
+		case "error":
+			errorRaw = errorValue(r)
+		default:
+			r.Skip()
+		}
+	}
+	return u, errorRaw
+}
+
+// judgeOddEvent reads an event that is no object: Gemini's list of one error, or nothing that could be passed on.
+func judgeOddEvent(data []byte) wire.Event {
+	if len(data) > 0 && data[0] == '[' && jsonscan.Valid(data) == nil {
+		if f := bareFault(data); f != nil {
+			return wire.Event{Fault: f}
+		}
+	}
+	return wire.Event{Malformed: true}
+}
+
+// bareFault is the error that a text without choices is, nil if it is none.
+func bareFault(data []byte) *fault.Fault {
+	if e := readDetail(data); e.message != "" {
+		return e.fault()
+	}
+	return nil
+}
+
+func isEmptyObject(raw []byte) bool {
+	r := jsonscan.New(raw)
+	if !r.Object() {
+		return false
+	}
+	_, more := r.Key()
+	return !more
+}

@@ -1,0 +1,388 @@
+package openaichat
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+
+	"evergate/internal/fault"
+	"evergate/internal/jsonscan"
+	"evergate/internal/sse"
+	"evergate/internal/wire"
+)
+
+// judge is what replyFromStream needs of a dialect.
+type judge interface {
+	JudgeEvent(data []byte, p *wire.Progress) wire.Event
+}
+
+// object is a JSON object with what is known of it left to be found out; numbers are json.Number.
+type object = map[string]any
+
+// replyFromStream folds a stream into the reply that it would have been. The stream must be whole: one that has an
+// error in it, was cut, or brings no content is an error (R14). The error is a *fault.Fault.
+func replyFromStream(stream []byte, d judge, s shape) ([]byte, error) {
+	f := folded{shape: s, reply: object{}, choices: map[int64]*foldedChoice{}}
+	var p wire.Progress
+	var done bool
+	cut := sse.Splitter{Whole: WholeEvent, Max: math.MaxInt}
+	for !done {
+		frame, n, err := cut.Next(stream, true)
+		if err != nil {
+			return nil, invalid(err.Error())
+		}
+		if n == 0 {
+			break
+		}
+		stream = stream[n:]
+		if frame.Comment {
+			continue
+		}
+		switch e := d.JudgeEvent(frame.Data, &p); {
+		case e.Fault != nil:
+			return nil, e.Fault
+		case e.End:
+			done = true
+		case e.Malformed && p.OpenTool:
+			return nil, invalid("the upstream's stream broke inside a tool call")
+		case e.Malformed: // left out (R17)
+		default:
+			f.add(frame.Data)
+		}
+	}
+	if !p.SawContent {
+		return nil, invalid("the upstream's stream ended without any content")
+	}
+	if !p.SawFinish && !done {
+		return nil, invalid("the upstream's stream was cut before its end")
+	}
+	return f.json()
+}
+
+// folded is a reply in the making.
+type folded struct {
+	shape   shape
+	reply   object
+	choices map[int64]*foldedChoice
+}
+
+type foldedChoice struct {
+	fields  object // all but the message
+	message object
+	tools   []object
+	byIndex map[string]int // places in tools
+}
+
+// add folds one event, which is a valid JSON object, in.
+func (f *folded) add(data []byte) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var event object
+	if d.Decode(&event) != nil {
+		return
+	}
+	for key, value := range event {
+		switch key {
+		case "choices":
+			list, _ := value.([]any)
+			for _, c := range list {
+				if c, ok := c.(object); ok {
+					f.addChoice(c)
+				}
+			}
+		case "object", "obfuscation":
+		case "x_groq":
+			if groq, ok := value.(object); ok && groq["usage"] != nil {
+				f.reply["usage"] = either(event["usage"], groq["usage"])
+			}
+			set(f.reply, key, value)
+		default:
+			set(f.reply, key, value)
+		}
+	}
+}
+
+// set sets a member unless that would put null over a value.
+func set(o object, key string, value any) {
+	if value != nil || o[key] == nil {
+		o[key] = value
+	}
+}
+
+func either(a, b any) any {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func (f *folded) addChoice(c object) {
+	index := int64(0)
+	if n, ok := c["index"].(json.Number); ok {
+		index, _ = n.Int64()
+	}
+	to := f.choices[index]
+	if to == nil {
+		to = &foldedChoice{fields: object{}, message: object{}, byIndex: map[string]int{}}
+		f.choices[index] = to
+	}
+	for key, value := range c {
+		switch {
+		case key == "index":
+		case key == "finish_reason" && value == "":
+		case key == "text" && f.shape == textShape:
+			to.fields[key] = join(to.fields[key], value)
+		case (key == "delta" || key == "message") && f.shape == chatShape:
+			if delta, ok := value.(object); ok {
+				to.addDelta(delta)
+			}
+		case key == "logprobs":
+			to.fields[key] = joinLists(to.fields[key], value)
+		default:
+			set(to.fields, key, value)
+		}
+	}
+}
+
+func (c *foldedChoice) addDelta(delta object) {
+	for key, value := range delta {
+		switch key {
+		case "role", "id":
+			set(c.message, key, value)
+		case "tool_calls":
+			calls, _ := value.([]any)
+			for _, call := range calls {
+				if call, ok := call.(object); ok {
+					c.addTool(call)
+				}
+			}
+		case "function_call":
+			call, _ := c.message[key].(object)
+			if part, ok := value.(object); ok {
+				c.message[key] = joinCall(call, part)
+			} else {
+				set(c.message, key, value)
+			}
+		case "audio":
+			c.message[key] = joinAudio(c.message[key], value)
+		case "content", "refusal", "reasoning", "reasoning_content", "reasoning_text", "thinking":
+			c.message[key] = join(c.message[key], value)
+		default:
+			if _, ok := value.([]any); ok {
+				c.message[key] = join(c.message[key], value)
+			} else {
+				set(c.message, key, value)
+			}
+		}
+	}
+}
+
+// addTool folds one part of a tool call in. Parts belong together by index; a vendor without indexes means the id, and
+// a part with neither goes on with the last call.
+func (c *foldedChoice) addTool(part object) {
+	name := ""
+	if n, ok := part["index"].(json.Number); ok {
+		name = "#" + n.String()
+	} else if id, ok := part["id"].(string); ok && id != "" {
+		name = id
+	}
+	at, known := c.byIndex[name]
+	switch {
+	case known:
+	case name == "" && len(c.tools) > 0:
+		at = len(c.tools) - 1
+	default:
+		at = len(c.tools)
+		c.tools = append(c.tools, object{})
+		c.byIndex[name] = at
+	}
+	call := c.tools[at]
+	for key, value := range part {
+		switch key {
+		case "index":
+		case "function", "custom":
+			known, _ := call[key].(object)
+			if more, ok := value.(object); ok {
+				call[key] = joinCall(known, more)
+			}
+		default:
+			if value != "" {
+				set(call, key, value)
+			}
+		}
+	}
+}
+
+// joinCall adds to a call: arguments come in pieces, the name comes whole (some repeat it).
+func joinCall(call, part object) object {
+	if call == nil {
+		call = object{}
+	}
+	for key, value := range part {
+		switch key {
+		case "arguments", "input":
+			call[key] = join(call[key], value)
+		default:
+			if value != "" {
+				set(call, key, value)
+			}
+		}
+	}
+	return call
+}
+
+func joinAudio(old, more any) any {
+	part, ok := more.(object)
+	if !ok {
+		return either(old, more)
+	}
+	audio, _ := old.(object)
+	if audio == nil {
+		audio = object{}
+	}
+	for key, value := range part {
+		if key == "data" || key == "transcript" {
+			audio[key] = join(audio[key], value)
+		} else {
+			set(audio, key, value)
+		}
+	}
+	return audio
+}
+
+// text is a string that grows.
+type text struct{ bytes []byte }
+
+// MarshalJSON writes it as a string.
+func (t *text) MarshalJSON() ([]byte, error) {
+	return jsonscan.AppendString(nil, string(t.bytes)), nil
+}
+
+// join adds text to text, and parts to parts; text that comes to parts becomes one.
+func join(old, more any) any {
+	if was, ok := old.(string); ok {
+		old = &text{[]byte(was)}
+	}
+	switch more := more.(type) {
+	case nil:
+		return old
+	case string:
+		switch old := old.(type) {
+		case nil:
+			return &text{[]byte(more)}
+		case *text:
+			old.bytes = append(old.bytes, more...)
+			return old
+		case []any:
+			if more == "" {
+				return old
+			}
+			return joinPart(old, object{"type": "text", "text": more})
+		}
+	case []any:
+		parts, _ := old.([]any)
+		if was, ok := old.(*text); ok && len(was.bytes) > 0 {
+			parts = []any{object{"type": "text", "text": was}}
+		}
+		for _, part := range more {
+			parts = joinPart(parts, part)
+		}
+		return parts
+	}
+	return more
+}
+
+// joinPart adds a part to the last one if it goes on with it: same type, same index, and nothing that is whole in
+// itself, such as encrypted reasoning or a citation.
+func joinPart(parts []any, part any) []any {
+	next, ok := part.(object)
+	if !ok || len(parts) == 0 {
+		return append(parts, part)
+	}
+	last, ok := parts[len(parts)-1].(object)
+	if !ok || !same[string](last["type"], next["type"]) || !same[json.Number](last["index"], next["index"]) || !grows(next) {
+		return append(parts, part)
+	}
+	for key, value := range next {
+		switch key {
+		case "text", "thinking", "summary":
+			last[key] = join(last[key], value)
+		default:
+			set(last, key, value)
+		}
+	}
+	return parts
+}
+
+// same compares two values that are mostly a T.
+func same[T comparable](a, b any) bool {
+	x, isT := a.(T)
+	y, areT := b.(T)
+	return isT == areT && x == y
+}
+
+func grows(part object) bool {
+	for _, key := range [...]string{"text", "thinking", "summary", "signature"} {
+		if part[key] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// joinLists joins log probabilities: an object of lists.
+func joinLists(old, more any) any {
+	part, ok := more.(object)
+	if !ok {
+		return either(old, more)
+	}
+	all, _ := old.(object)
+	if all == nil {
+		all = object{}
+	}
+	for key, value := range part {
+		if list, ok := value.([]any); ok {
+			known, _ := all[key].([]any)
+			all[key] = append(known, list...)
+		} else {
+			set(all, key, value)
+		}
+	}
+	return all
+}
+
+// json writes the reply. Members are in the order of their names.
+func (f *folded) json() ([]byte, error) {
+	f.reply["object"] = json.RawMessage(f.shape.object(false))
+	var choices []any
+	for _, index := range slices.Sorted(maps.Keys(f.choices)) {
+		c := f.choices[index]
+		out := c.fields
+		out["index"] = index
+		if out["finish_reason"] == nil {
+			out["finish_reason"] = f.shape.finishWithout(len(c.tools) > 0)
+		}
+		if f.shape == chatShape {
+			set(c.message, "role", nil)
+			if c.message["role"] == nil {
+				c.message["role"] = "assistant"
+			}
+			set(c.message, "content", nil)
+			if len(c.tools) > 0 {
+				c.message["tool_calls"] = c.tools
+			}
+			out["message"] = c.message
+		}
+		choices = append(choices, out)
+	}
+	f.reply["choices"] = choices
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(f.reply); err != nil {
+		return nil, &fault.Fault{Class: fault.Invalid, Message: "the upstream's stream makes no reply", Cause: err}
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,191 @@
+package openaichat
+
+import (
+	"bytes"
+
+	"evergate/internal/fault"
+	"evergate/internal/jsonscan"
+	"evergate/internal/wire"
+)
+
+func invalid(message string) *fault.Fault {
+	return &fault.Fault{Class: fault.Invalid, Message: message}
+}
+
+// noAnswer says what is wrong with a 2xx body that is no JSON object (R14); nil if it is one, or fails only further in.
+func noAnswer(body []byte) *fault.Fault {
+	body = bytes.TrimSpace(body)
+	switch {
+	case len(body) == 0:
+		return invalid("the upstream answered with an empty body")
+	case body[0] == '<':
+		return invalid("the upstream answered with an HTML page")
+	case body[0] == '{':
+		return nil
+	case jsonscan.Valid(body) != nil:
+		return brokenJSON(jsonscan.Valid(body))
+	case body[0] == '[':
+		if f := bareFault(body); f != nil {
+			return f
+		}
+	}
+	return invalid("the upstream answered with JSON that is not an object")
+}
+
+func brokenJSON(err error) *fault.Fault {
+	return invalid("the upstream's answer is broken: " + err.Error())
+}
+
+// judgeChoices reads a plain reply. Choices decide: with a usable one an error beside it does not count, and without
+// one the reply is no answer whatever else it holds.
+func judgeChoices(body []byte, s shape) (reply wire.Reply, f *fault.Fault) {
+	if f = noAnswer(body); f != nil {
+		return reply, f
+	}
+	var (
+		errorRaw, failure []byte
+		groq              wire.Usage
+		kind              jsonscan.Kind
+		choices, usable   int
+	)
+	r := jsonscan.New(body)
+	r.Object()
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		switch string(key) {
+		case "model":
+			reply.Model, _ = r.Text()
+		case "choices":
+			kind = r.Kind()
+			if !r.Array() {
+				continue
+			}
+			for r.Elem() {
+				c := readChoice(&r, s)
+				if choices == 0 {
+					reply.Finish = finishWord(c.finish)
+				}
+				choices++
+				switch {
+				case failed(c.finish):
+					failure = c.finish
+				case c.fault != nil && !c.content:
+				case c.holds || len(c.finish) > 0:
+					usable++
+				}
+				if c.fault != nil {
+					errorRaw = c.fault
+				}
+			}
+		case "usage":
+			reply.Usage = readUsage(&r)
+		case "x_groq":
+			groq, _ = readGroq(&r)
+		case "error":
+			if raw := errorValue(&r); raw != nil {
+				errorRaw = raw
+			}
+		default:
+			r.Skip()
+		}
+	}
+	if !r.End() {
+		return wire.Reply{}, brokenJSON(r.Err())
+	}
+	if !reply.Usage.Known {
+		reply.Usage = groq
+	}
+	switch {
+	case usable > 0:
+		return reply, nil
+	case errorRaw != nil:
+		return reply, faultOf(errorRaw)
+	case failure != nil:
+		return reply, failedFinish(failure)
+	case kind == jsonscan.None || kind == jsonscan.Null:
+		if f := bareFault(body); f != nil {
+			return reply, f
+		}
+		return reply, invalid(`the upstream's answer has no "choices"`)
+	case kind != jsonscan.Array:
+		return reply, invalid(`"choices" in the upstream's answer is ` + kindWords[kind] + ", not an array")
+	case choices == 0:
+		return reply, invalid(`"choices" in the upstream's answer is empty`)
+	case s == textShape:
+		return reply, invalid(`"choices" in the upstream's answer hold no text`)
+	default:
+		return reply, invalid(`"choices" in the upstream's answer hold no message`)
+	}
+}
+
+// judgeEmbeddings reads a plain reply to an embeddings request.
+func judgeEmbeddings(body []byte) (reply wire.Reply, f *fault.Fault) {
+	if f = noAnswer(body); f != nil {
+		return reply, f
+	}
+	var (
+		errorRaw    []byte
+		kind        jsonscan.Kind
+		data, empty int
+	)
+	r := jsonscan.New(body)
+	r.Object()
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		switch string(key) {
+		case "model":
+			reply.Model, _ = r.Text()
+		case "data":
+			kind = r.Kind()
+			if !r.Array() {
+				continue
+			}
+			for r.Elem() {
+				data++
+				if !readEmbedding(&r) {
+					empty++
+				}
+			}
+		case "usage":
+			reply.Usage = readUsage(&r)
+		case "error":
+			errorRaw = errorValue(&r)
+		default:
+			r.Skip()
+		}
+	}
+	if !r.End() {
+		return wire.Reply{}, brokenJSON(r.Err())
+	}
+	switch {
+	case data > 0 && empty == 0:
+		return reply, nil
+	case errorRaw != nil:
+		return reply, faultOf(errorRaw)
+	case kind == jsonscan.None || kind == jsonscan.Null:
+		if f := bareFault(body); f != nil {
+			return reply, f
+		}
+		return reply, invalid(`the upstream's answer has no "data"`)
+	case kind != jsonscan.Array:
+		return reply, invalid(`"data" in the upstream's answer is ` + kindWords[kind] + ", not an array")
+	case data == 0:
+		return reply, invalid(`"data" in the upstream's answer is empty`)
+	default:
+		return reply, invalid(`"data" in the upstream's answer lacks an embedding`)
+	}
+}
+
+// readEmbedding says whether an element of data has an embedding: numbers, or base64 text.
+func readEmbedding(r *jsonscan.Reader) (found bool) {
+	if !r.Object() {
+		return false
+	}
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		if string(key) != "embedding" {
+			r.Skip()
+			continue
+		}
+		raw := r.Raw()
+		found = len(raw) > 2 && (raw[0] == '[' || raw[0] == '"')
+	}
+	return found
+}
