@@ -183,7 +183,7 @@ func BenchmarkRequest(b *testing.B) {
 			})
 		}
 		run("bytes.Index-model", func() error {
-			if bytes.Index(in, []byte(`"model"`)) < 0 {
+			if !bytes.Contains(in, []byte(`"model"`)) {
 				return errScan
 			}
 			return nil

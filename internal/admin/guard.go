@@ -29,9 +29,11 @@ func newGuard(o Options) guard {
 		hosts: map[string]bool{"localhost": true},
 	}
 	for _, h := range o.Hosts {
-		if h = bareHost(h); h != "" {
-			g.hosts[h] = true
+		h = bareHost(h)
+		if addr, err := netip.ParseAddr(h); h == "" || (err == nil && addr.IsUnspecified()) {
+			continue // "listen everywhere" is nobody's name
 		}
+		g.hosts[h] = true
 	}
 	return g
 }

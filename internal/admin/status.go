@@ -72,7 +72,7 @@ func (s *status) providers(h *Health, names []string) {
 	for _, name := range names {
 		p := h.Providers[name]
 		rows = append(rows, []cell{
-			{text: name}, statusCell(&p), s.breakerCell(&p.Breaker), failuresCell(&p.Breaker), credentialsCell(&p), lockoutsCell(&p),
+			{text: name}, statusCell(&p), s.countdownCell(&p.Breaker), failuresCell(&p.Breaker), credentialsCell(&p), lockoutsCell(&p),
 			{text: strconv.Itoa(p.InFlight)}, {text: latency(p.Latency.FirstContent)}, {text: latency(p.Latency.Total)},
 			{text: s.ago(p.LastChecked), paint: dim},
 		})
@@ -88,7 +88,7 @@ func (s *status) blocked(h *Health, names []string) {
 		p := h.Providers[name]
 		for _, model := range slices.Sorted(maps.Keys(p.Breakers)) {
 			if b := p.Breakers[model]; b.State != "closed" {
-				rows = append(rows, []cell{{text: name}, {text: "model " + model}, s.breakerCell(&b), {text: left(b.RetryAt, s.now)}, {}})
+				rows = append(rows, []cell{{text: name}, {text: "model " + model}, breakerCell(&b), {text: left(b.RetryAt, s.now)}, {text: none}})
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(p.Credentials)) {
@@ -165,21 +165,27 @@ func statusCell(p *Provider) cell {
 	return cell{p.Status, bad}
 }
 
-func (s *status) breakerCell(b *Breaker) cell {
+// breakerCell is a breaker's state, with the trip that opened it.
+func breakerCell(b *Breaker) cell {
 	switch b.State {
 	case "closed":
 		return cell{"closed", good}
 	case "half_open":
 		return cell{"half-open", fair}
 	}
-	text := b.State
 	if b.Trip != "" {
-		text += " (" + b.Trip + ")"
+		return cell{b.State + " (" + b.Trip + ")", bad}
 	}
-	if until := left(b.RetryAt, s.now); until != none {
-		text += ", probe in " + until
+	return cell{b.State, bad}
+}
+
+// countdownCell is breakerCell with the time until the next probe.
+func (s *status) countdownCell(b *Breaker) cell {
+	c := breakerCell(b)
+	if until := left(b.RetryAt, s.now); b.State == "open" && until != none {
+		c.text += ", probe in " + until
 	}
-	return cell{text, bad}
+	return c
 }
 
 func failuresCell(b *Breaker) cell {
@@ -240,17 +246,18 @@ func (s *status) ago(at Time) string {
 	return short(max(s.now.Sub(time.Time(at)), 0).Truncate(time.Second)) + " ago"
 }
 
-// short is a duration of whole seconds without the parts that are zero at its end: 1h, 2m30s.
+// short is a duration of whole seconds in its parts that are not zero, from an hour on without the seconds.
 func short(d time.Duration) string {
-	text := d.String()
-	if d >= time.Minute {
-		text = strings.TrimSuffix(text, "0s")
-		if d%time.Minute != 0 && !strings.HasSuffix(text, "s") {
-			text = d.String() // it was 10s, not 0s
-		}
+	hours, minutes, seconds := d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second
+	var text string
+	if hours > 0 {
+		text = fmt.Sprintf("%dh", hours)
 	}
-	if d >= time.Hour && d%time.Hour == 0 {
-		text = strings.TrimSuffix(text, "0m")
+	if minutes > 0 {
+		text += fmt.Sprintf("%dm", minutes)
+	}
+	if text == "" || (hours == 0 && seconds > 0) {
+		text += fmt.Sprintf("%ds", seconds)
 	}
 	return text
 }

@@ -224,7 +224,7 @@ func (a *answer) story() string {
 	}
 	words := []string{fmt.Sprint(a.status)}
 	for _, name := range []string{"a", "b"} {
-		if strings.Contains(a.text, "provider "+name) || strings.Contains(a.text, "am "+name) || strings.Contains(a.text, name+":") {
+		if strings.Contains(a.text, "simulated provider "+name) {
 			words = append(words, name)
 		}
 	}

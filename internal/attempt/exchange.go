@@ -15,8 +15,11 @@ import (
 	"evergate/internal/wire"
 )
 
-// maxErrorBody bounds what is read of an upstream's error reply.
-const maxErrorBody = 1 << 20
+// What is read of an upstream's error reply, and for how long.
+const (
+	maxErrorBody     = 1 << 20
+	errorBodyTimeout = 5 * time.Second
+)
 
 // exchange is one attempt: one HTTP exchange with an upstream.
 type exchange struct {
@@ -86,13 +89,13 @@ func (e *exchange) asksUsage() bool {
 	return e.x.c.Request.Stream && !e.x.c.Request.AskedUsage && e.leg.Upstream.CanStreamUsage()
 }
 
-// refused reads and classifies a reply that is not 2xx.
+// refused reads and classifies a reply that is not 2xx. The status decides already; the body only makes it more exact,
+// so a body that is slow, cut or too long is read as far as it came.
 func (e *exchange) refused(resp *http.Response) *fault.Fault {
+	e.watch.hasten(errorBodyTimeout)
 	buf := GetBuffer(4096)
 	defer buf.Release()
-	if err := readAll(resp.Body, buf, maxErrorBody); err != nil && e.ctx.Err() != nil {
-		return e.leg.Upstream.ReadFault(e.ctx, err)
-	}
+	_ = readAll(resp.Body, buf, maxErrorBody)
 	code, message := e.x.c.Dialect.ReadError(buf.B)
 	return e.leg.Upstream.Classify(resp.StatusCode, resp.Header, buf.B, code, message)
 }

@@ -20,6 +20,8 @@ const (
 	burstSize = 32 << 10
 	// maxUncommitted bounds what is held back of a stream before its first content event.
 	maxUncommitted = 1 << 20
+	// drainTime is what a connection is worth after the end marker; the client's time is not.
+	drainTime = 100 * time.Millisecond
 )
 
 // errNoStream says that the body is not server-sent events.
@@ -300,7 +302,7 @@ func (r *relay) broken(to int, f *fault.Fault) *fault.Fault {
 // drain reads what follows the end marker, so that the connection can be used again; the client has its whole answer
 // already.
 func (r *relay) drain(body io.Reader) {
-	r.e.watch.drain()
+	r.e.watch.hasten(drainTime)
 	var rest [512]byte
 	for total := 0; total < readSize; {
 		n, err := body.Read(rest[:])

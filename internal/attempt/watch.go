@@ -24,21 +24,21 @@ type watch struct {
 
 	// Nanoseconds since e.start; 0: not yet.
 	chunkAt, contentAt, firstContentAt atomic.Int64
-	finished, draining                 atomic.Bool
-	sounded                            bool // touched by the timer's goroutine alone
+	finished, known, sounded           atomic.Bool
+	limit                              time.Duration // to the first content event, or of a plain attempt
 }
 
 // begin starts the clock of an attempt.
 func (w *watch) begin(e *exchange, cancel context.CancelCauseFunc) {
 	w.e, w.cancel = e, cancel
-	limit := e.limits.Attempt
+	w.limit = e.limits.Attempt
 	if e.x.c.Request.Stream {
-		limit = e.limits.FirstChunk
+		w.limit = e.limits.FirstChunk
 	}
-	if limit == 0 {
-		limit = 365 * 24 * time.Hour
+	if w.limit == 0 {
+		w.limit = 365 * 24 * time.Hour
 	}
-	w.timer = time.AfterFunc(limit, w.fire)
+	w.timer = time.AfterFunc(w.limit, w.fire)
 }
 
 func (w *watch) stop() { w.timer.Stop() }
@@ -62,16 +62,20 @@ func (w *watch) finish() {
 	}
 }
 
-// drain gives what follows the end marker a moment: the connection is worth that much, the client's time is not.
-func (w *watch) drain() {
-	w.draining.Store(true)
-	w.timer.Reset(100 * time.Millisecond)
+// hasten ends the attempt after d at the latest, or its limit if that is sooner: the outcome is known already, and
+// what may still come is worth no more.
+func (w *watch) hasten(d time.Duration) {
+	w.known.Store(true)
+	if w.firstContentAt.Load() == 0 {
+		d = min(d, max(w.limit-time.Since(w.e.start), 0))
+	}
+	w.timer.Reset(d)
 }
 
 // fire is the timer's.
 func (w *watch) fire() {
 	now := time.Now()
-	if w.draining.Load() {
+	if w.known.Load() {
 		w.cancel(nil)
 		return
 	}
@@ -82,8 +86,7 @@ func (w *watch) fire() {
 		}
 		w.cancel(&fault.Fault{Class: fault.Timeout, Message: what})
 		return
-	} else if !w.sounded && now.Sub(w.e.start) >= time.Duration(first)+soundAfter {
-		w.sounded = true
+	} else if now.Sub(w.e.start) >= time.Duration(first)+soundAfter && w.sounded.CompareAndSwap(false, true) {
 		w.e.permit.Sound(now)
 	}
 	if d := w.next(now); d > 0 {
@@ -111,7 +114,7 @@ func (w *watch) next(now time.Time) time.Duration {
 	if l.StreamTotal > 0 {
 		due = min(due, w.e.x.c.Start.Add(l.StreamTotal).Sub(w.e.start))
 	}
-	if !w.sounded && w.e.permit.Probing() {
+	if !w.sounded.Load() && w.e.permit.Probing() {
 		if at := time.Duration(w.firstContentAt.Load()) + soundAfter; at > since {
 			due = min(due, at)
 		}

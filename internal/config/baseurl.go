@@ -35,10 +35,10 @@ func baseURL(raw string, p preset) (u *url.URL, wrong, suggestion string) {
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return nil, "must not have a query or fragment; end it with the path, such as /v1", ""
 	}
-	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
 	for _, e := range endpoints {
 		if strings.HasSuffix(u.Path, e) {
-			u.Path = strings.TrimSuffix(u.Path, e)
+			u.Path, u.RawPath = strings.TrimSuffix(u.Path, e), ""
 			return nil, "must not hold the endpoint " + e + ", which is added by request", u.String()
 		}
 	}
@@ -50,7 +50,11 @@ func baseURL(raw string, p preset) (u *url.URL, wrong, suggestion string) {
 			return u, "", ""
 		}
 	}
-	u.Path += usualPath(u, p)
+	more := usualPath(u, p)
+	u.Path += more
+	if u.RawPath != "" {
+		u.RawPath += more
+	}
 	return u, "", ""
 }
 

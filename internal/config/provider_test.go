@@ -24,7 +24,7 @@ func TestBaseURL(t *testing.T) {
 		{"openai-compatible", "http://[fe80::1%25eth0]:8080/v1", "http://[fe80::1%25eth0]:8080/v1"},
 		{"openai-compatible", "https://api.perplexity.ai", "https://api.perplexity.ai"},
 		{"openai-compatible", "https://models.github.ai/inference/", "https://models.github.ai/inference"},
-		{"openai-compatible", "https://host.example/a%2Fb", "https://host.example/a/b/v1"},
+		{"openai-compatible", "https://host.example/a%2Fb", "https://host.example/a%2Fb/v1"},
 		{"groq", "https://api.groq.com", "https://api.groq.com/openai/v1"},
 		{"groq", "https://api.groq.com/openai", "https://api.groq.com/openai/v1"},
 		{"groq", "http://127.0.0.1:9", "http://127.0.0.1:9/v1"},
@@ -149,12 +149,12 @@ func TestDetectProblems(t *testing.T) {
 // With a file, detection is asked for, and the file's providers win.
 func TestDetectWithFile(t *testing.T) {
 	t.Parallel()
-	env := map[string]string{"OPENAI_API_KEY": "x", "GROQ_API_KEY": "y", "MISTRAL_API_KEY": "z", "EVERGATE_ADMIN_TOKEN": "tok"}
+	env := map[string]string{"OPENAI_API_KEY": "x", "GROQ_API_KEY": "y", "MISTRAL_API_KEY": "z", "XAI_API_KEY": "w", "EVERGATE_ADMIN_TOKEN": "tok"}
 	const file = "providers: { groq: { type: openai, api_key: a }, mine: { type: mistral, api_key: b } }\n"
-	for detect, want := range map[string][]string{"": {"groq", "mine"}, "detect: false\n": {"groq", "mine"}, "detect: true\n": {"groq", "mine", "openai"}} {
-		if detect == "detect: true\n" {
-			want = []string{"groq", "mine"} // the file has providers of type openai and mistral already
-		}
+	for detect, want := range map[string][]string{
+		"": {"groq", "mine"}, "detect: false": {"groq", "mine"},
+		"detect: true": {"groq", "mine", "xai"}, // not groq, by its name; not openai and mistral, by their type
+	} {
 		c := mustParse(t, file+detect, env)
 		var got []string
 		for _, p := range c.Providers {
@@ -168,7 +168,7 @@ func TestDetectWithFile(t *testing.T) {
 		}
 	}
 	c := mustParse(t, "detect: true", env)
-	if len(c.Providers) != 3 {
+	if len(c.Providers) != 4 {
 		t.Errorf("found %v", c.Providers)
 	}
 }

@@ -106,7 +106,7 @@ func (b *builder) baseURL(e entry[providerFile], p preset) *url.URL {
 }
 
 // credentials names the keys: default where there is one, else key-1, key-2, …; a provider without a key gets one
-// credential without a value.
+// credential without a value. While a provider is disabled its key may be missing.
 func (b *builder) credentials(e entry[providerFile], p preset, class string) []provider.Credential {
 	f := &e.v
 	keys := f.keys.v
@@ -123,7 +123,7 @@ func (b *builder) credentials(e entry[providerFile], p preset, class string) []p
 		if len(keys) > 1 {
 			name = k.v.name.or(fmt.Sprintf("key-%d", i+1))
 		}
-		if !b.keyValue(k, class, p) {
+		if !b.keyValue(k, p, class == classLocal || f.disabled.v) {
 			continue
 		}
 		at := k.at
@@ -140,14 +140,14 @@ func (b *builder) credentials(e entry[providerFile], p preset, class string) []p
 	}
 	written := len(keys) > 0 || f.keys.wrong || f.apiKey.wrong
 	explicit := f.class.set && class != classLocal
-	if !written && (explicit || (p.class != "" && class != classLocal)) {
+	if !written && !f.disabled.v && (explicit || (p.class != "" && class != classLocal)) {
 		b.noKey(e, p)
 	}
 	return []provider.Credential{{Name: "default"}}
 }
 
-// keyValue says whether a key can be used. An empty one is a mistake, unless the provider is local and needs none.
-func (b *builder) keyValue(k given[keyFile], class string, p preset) bool {
+// keyValue says whether a key can be used. An empty one is a mistake, unless the provider needs none.
+func (b *builder) keyValue(k given[keyFile], p preset, optional bool) bool {
 	v := k.v.value
 	switch {
 	case v.wrong:
@@ -157,7 +157,7 @@ func (b *builder) keyValue(k given[keyFile], class string, p preset) bool {
 		return false
 	case v.v.value != "":
 		return true
-	case class == classLocal:
+	case optional:
 		return false
 	}
 	variable := "the variable"

@@ -171,7 +171,7 @@ func (x *exchange) event(e event, sent *int, model string) error {
 			if err := x.point(After(0), model); err != nil {
 				return err
 			}
-			pause = 0
+			pause = x.b.FirstToken
 		}
 		if err := x.wait(pause); err != nil {
 			return err

@@ -74,7 +74,7 @@ func TestCountRun(t *testing.T) {
 }
 
 func TestErrorsAreCounted(t *testing.T) {
-	r := server(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 503) })
+	r := server(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) })
 	res, err := r.run(context.Background(), 0)
 	if err != nil || res.Errors != 50 || res.ErrorEg != "status 503" {
 		t.Errorf("%+v %v", res, err)

@@ -180,15 +180,19 @@ func (c *foldedChoice) addDelta(delta object) {
 }
 
 // addTool folds one part of a tool call in. Parts belong together by index; a vendor without indexes means the id, and
-// a part with neither goes on with the last call.
+// a part with neither goes on with the last call. A part with another id than its index had before starts a call:
+// some vendors number every call 0.
 func (c *foldedChoice) addTool(part object) {
-	name := ""
+	id, _ := part["id"].(string)
+	name := id
 	if n, ok := part["index"].(json.Number); ok {
 		name = "#" + n.String()
-	} else if id, ok := part["id"].(string); ok && id != "" {
-		name = id
 	}
 	at, known := c.byIndex[name]
+	if known && id != "" {
+		was, _ := c.tools[at]["id"].(string)
+		known = was == "" || was == id
+	}
 	switch {
 	case known:
 	case name == "" && len(c.tools) > 0:
