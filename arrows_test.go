@@ -181,6 +181,21 @@ func impurities(name string, src []byte) ([]string, error) {
 	return out, nil
 }
 
+// sleepProblem says that a test waits in real time, or "". In a bubble of testing/synctest a sleep takes no time.
+func sleepProblem(name string, src []byte) (string, error) {
+	if bytes.Contains(src, []byte(`"testing/synctest"`)) {
+		return "", nil
+	}
+	found, err := impurities(name, src)
+	if err != nil {
+		return "", err
+	}
+	if i := slices.IndexFunc(found, func(s string) bool { return strings.HasSuffix(s, "time.Sleep") }); i >= 0 {
+		return found[i] + " outside of a bubble", nil
+	}
+	return "", nil
+}
+
 // lengthProblem says that a file is too long, or "".
 func lengthProblem(path string, src []byte) string {
 	limit := maxLines
@@ -251,7 +266,7 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-func TestFileLengths(t *testing.T) {
+func TestFilesAreShortAndTestsDoNotSleep(t *testing.T) {
 	t.Parallel()
 	files := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -271,6 +286,12 @@ func TestFileLengths(t *testing.T) {
 		}
 		if problem := lengthProblem(path, src); problem != "" {
 			t.Error(problem)
+		}
+		if own := strings.HasPrefix(path, "internal") || strings.HasPrefix(path, "cmd"); own && strings.HasSuffix(path, "_test.go") {
+			problem, err := sleepProblem(path, src)
+			if err != nil || problem != "" {
+				t.Error(problem, err)
+			}
 		}
 		return nil
 	})
@@ -356,6 +377,22 @@ func TestPurityRulesBite(t *testing.T) {
 				t.Errorf("got %v, want %q", got, cmp.Or(tt.want, "nothing"))
 			}
 		})
+	}
+}
+
+func TestSleepRuleBites(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, src string
+		bad       bool
+	}{
+		{"sleep", `package p; import "time"; func f() { time.Sleep(1) }`, true},
+		{"in a bubble", `package p; import ("time"; "testing/synctest"); func f() { time.Sleep(1) }`, false},
+		{"timer", `package p; import "time"; func f() { <-time.After(1) }`, false},
+	} {
+		if got, err := sleepProblem("p_test.go", []byte(tt.src)); err != nil || (got != "") != tt.bad {
+			t.Errorf("%s: %q, %v", tt.name, got, err)
+		}
 	}
 }
 

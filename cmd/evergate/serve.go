@@ -61,7 +61,7 @@ func (s *serveCmd) load(file string) (*config.Config, error) {
 		return nil, err
 	}
 	if s.Listen != "" {
-		cfg.Server.Listen = s.Listen
+		return cfg.WithListen(s.Listen)
 	}
 	return cfg, nil
 }

@@ -189,18 +189,26 @@ func TestReadiness(t *testing.T) {
 		status int
 		body   string
 	}{
-		{"ready", "/readyz", true, "", with(map[string]Provider{"a": {Status: "degraded", Breaker: Breaker{State: "half_open"}}}), 200,
-			`{"status":"ready","providers":{"a":{"status":"degraded","breaker":"half_open"}}}`},
+		{
+			"ready", "/readyz", true, "", with(map[string]Provider{"a": {Status: "degraded", Breaker: Breaker{State: "half_open"}}}), 200,
+			`{"status":"ready","providers":{"a":{"status":"degraded","breaker":"half_open"}}}`,
+		},
 		{"draining", "/readyz", false, "draining", with(nil), 503, `{"status":"not_ready","reason":"draining","providers":{}}`},
-		{"upstreams do not count", "/readyz", true, "", with(down), 200,
-			`{"status":"ready","providers":{"a":{"status":"unhealthy","breaker":"closed"},"b":{"status":"healthy","breaker":"open"}}}`},
-		{"unless asked", "/readyz?providers=1", true, "", with(down), 503,
-			`{"status":"not_ready","reason":"no provider is usable","providers":{"a":{"status":"unhealthy","breaker":"closed"},"b":{"status":"healthy","breaker":"open"}}}`},
+		{
+			"upstreams do not count", "/readyz", true, "", with(down), 200,
+			`{"status":"ready","providers":{"a":{"status":"unhealthy","breaker":"closed"},"b":{"status":"healthy","breaker":"open"}}}`,
+		},
+		{
+			"unless asked", "/readyz?providers=1", true, "", with(down), 503,
+			`{"status":"not_ready","reason":"no provider is usable","providers":{"a":{"status":"unhealthy","breaker":"closed"},"b":{"status":"healthy","breaker":"open"}}}`,
+		},
 		{"one is enough", "/readyz?providers=1", true, "", with(map[string]Provider{
 			"a": {Status: "degraded", Breaker: Breaker{State: "half_open"}}, "b": {Status: "unhealthy"},
 		}), 200, `{"status":"ready","providers":{"a":{"status":"degraded","breaker":"half_open"},"b":{"status":"unhealthy","breaker":""}}}`},
-		{"the reason of the instance comes first", "/readyz?providers=1", false, "draining", with(nil), 503,
-			`{"status":"not_ready","reason":"draining","providers":{}}`},
+		{
+			"the reason of the instance comes first", "/readyz?providers=1", false, "draining", with(nil), 503,
+			`{"status":"not_ready","reason":"draining","providers":{}}`,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

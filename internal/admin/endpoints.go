@@ -3,7 +3,7 @@ package admin
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/pprof" //nolint:gosec // its registration with the default mux is never served; ours asks for the token
+	"net/http/pprof" // its registration with the default mux is never served; ours asks who is there
 )
 
 func (a *api) healthz(w http.ResponseWriter, _ *http.Request) {
@@ -113,7 +113,7 @@ func writeError(w http.ResponseWriter, status int, code, message string) {
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		panic("BUG: admin reply cannot be encoded: " + err.Error())
+		panic("BUG: admin reply cannot be encoded: " + err.Error()) //nolint:forbidigo // all replies are types of ours
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

@@ -89,8 +89,10 @@ func (g *guard) bearer(r *http.Request) *refusal {
 	if subtle.ConstantTimeCompare(hash[:], g.token[:]) == 1 {
 		return nil
 	}
-	return &refusal{http.StatusUnauthorized, "invalid_admin_token",
-		"the admin token is missing or wrong; send it as Authorization: Bearer or x-admin-token"}
+	return &refusal{
+		http.StatusUnauthorized, "invalid_admin_token",
+		"the admin token is missing or wrong; send it as Authorization: Bearer or x-admin-token",
+	}
 }
 
 // knows says whether the Host header is one of ours.

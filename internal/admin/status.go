@@ -72,8 +72,11 @@ func (s *status) providers(h *Health, names []string) {
 	for _, name := range names {
 		p := h.Providers[name]
 		rows = append(rows, []cell{
-			{text: name}, statusCell(&p), s.countdownCell(&p.Breaker), failuresCell(&p.Breaker), credentialsCell(&p), lockoutsCell(&p),
-			{text: strconv.Itoa(p.InFlight)}, {text: latency(p.Latency.FirstContent)}, {text: latency(p.Latency.Total)},
+			{text: name},
+			statusCell(&p), s.countdownCell(&p.Breaker), failuresCell(&p.Breaker), credentialsCell(&p), lockoutsCell(&p),
+			{text: strconv.Itoa(p.InFlight)},
+			{text: latency(p.Latency.FirstContent)},
+			{text: latency(p.Latency.Total)},
 			{text: s.ago(p.LastChecked), paint: dim},
 		})
 	}
@@ -94,7 +97,10 @@ func (s *status) blocked(h *Health, names []string) {
 		for _, key := range slices.Sorted(maps.Keys(p.Credentials)) {
 			if c := p.Credentials[key]; cooling(c) {
 				rows = append(rows, []cell{
-					{text: name}, {text: "credential " + key}, {text: c.Reason, paint: fair}, {text: left(c.CooldownUntil, s.now)},
+					{text: name},
+					{text: "credential " + key},
+					{text: c.Reason, paint: fair},
+					{text: left(c.CooldownUntil, s.now)},
 					{text: strconv.Itoa(c.Level)},
 				})
 			}

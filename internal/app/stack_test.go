@@ -28,6 +28,9 @@ type stack struct {
 	app    *App
 	client *http.Client
 	facts  *recorder
+	// next and nextErr are what a reload reads.
+	next    *config.Config
+	nextErr error
 }
 
 // recorder keeps the facts of the journal.
@@ -83,6 +86,11 @@ models:
 // newStack starts a gateway with the configuration and a provider for each script; stopped when the test ends.
 func newStack(t testing.TB, text string, scripts map[string]mock.Script) *stack {
 	t.Helper()
+	return newStackWith(t, parse(t, text), scripts, slog.New(slog.NewTextHandler(io.Discard, nil)))
+}
+
+func newStackWith(t testing.TB, cfg *config.Config, scripts map[string]mock.Script, log *slog.Logger) *stack {
+	t.Helper()
 	s := &stack{t: t, net: testkit.NewNet(), mocks: map[string]*mock.Provider{}, facts: &recorder{}}
 	for name, script := range scripts {
 		script.Name = name
@@ -90,10 +98,9 @@ func newStack(t testing.TB, text string, scripts map[string]mock.Script) *stack 
 		s.mocks[name] = p
 		s.net.Serve(t, name+":80", p)
 	}
-	cfg := parse(t, text)
 	a, err := New(Options{
-		Config: cfg, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Sinks: []journal.Sink{s.facts},
-		Dial:   s.net.DialContext,
+		Config: cfg, Logger: log, Sinks: []journal.Sink{s.facts}, Dial: s.net.DialContext,
+		Load:   func() (*config.Config, error) { return s.next, s.nextErr },
 		Listen: func(_, addr string) (net.Listener, error) { return s.net.Listen(addr), nil },
 	})
 	if err != nil {

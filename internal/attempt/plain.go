@@ -27,6 +27,9 @@ func (e *exchange) plain(resp *http.Response) *fault.Fault {
 	body := buf.B
 	if looksLikeStream(body) {
 		folded, err := e.x.c.Dialect.ReplyFromStream(body)
+		if f := (*fault.Fault)(nil); errors.As(err, &f) {
+			return e.leg.Upstream.Refine(f)
+		}
 		if err != nil {
 			return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream answered a stream that is not whole", Cause: err})
 		}

@@ -151,6 +151,8 @@ func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
 	}
 	ev := e.x.c.Dialect.JudgeEvent(f.Data, &e.progress)
 	switch {
+	case ev.Malformed && string(f.Event) == "error":
+		return r.broken(start, e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: string(f.Data)}))
 	case ev.Malformed:
 		e.x.res.Dropped++
 		if e.progress.OpenTool {

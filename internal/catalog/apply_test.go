@@ -124,7 +124,7 @@ func TestAReloadDuringAFetch(t *testing.T) {
 			equal(t, "facts", told.lines(start), []string{`5s a >healthy 1 ""`})
 		})
 	})
-	t.Run("a source disabled meanwhile is left alone", func(t *testing.T) {
+	t.Run("of a source disabled meanwhile nothing is told", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			told := &facts{}
 			first := slow([]string{"m"}, nil)
@@ -132,9 +132,10 @@ func TestAReloadDuringAFetch(t *testing.T) {
 			c.Apply([]Source{{Name: "a", Fetch: first.fetch, Disabled: true}})
 			after(10 * time.Second)
 			equal(t, "facts", len(told.list), 0)
+			equal(t, "nor served", c.Snapshot().ByModel, map[string][]string{})
 			c.Apply([]Source{{Name: "a", Fetch: first.fetch}})
-			after(5 * time.Second)
-			equal(t, "enabled again, it is asked at once", c.Snapshot().ByModel, map[string][]string{"m": {"a"}})
+			equal(t, "enabled again, it is known", c.Snapshot().ByModel, map[string][]string{"m": {"a"}})
+			equal(t, "and told", len(told.list), 1)
 		})
 	})
 }

@@ -248,6 +248,18 @@ func TestConfiguredModelsCountAsInventory(t *testing.T) {
 	}
 }
 
+func TestConfiguredModelsAreNeverStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{models: []string{"listed"}}
+		c := run(t, hourly, Source{Name: "p", Configured: []string{"m"}, Fetch: s.fetch})
+		s.say(nil, down(503))
+		after(time.Hour)
+		equal(t, "provider", c.Snapshot().Providers[0], route.ProviderModels{
+			Name: "p", Models: []string{"m"}, Status: route.Degraded, LastChecked: time.Now(), Message: "status 503: overloaded",
+		})
+	})
+}
+
 func TestIntervals(t *testing.T) {
 	m := time.Minute
 	cases := []struct {

@@ -78,7 +78,7 @@ func (c *Catalog) settle(e *entry, generation int, models []string, f *fault.Fau
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.fetching = false
-	if e.gone || e.source.Disabled {
+	if e.gone {
 		return nil
 	}
 	if f != nil && e.generation != generation {

@@ -42,3 +42,19 @@ func pointsNear(raw string, p preset) bool {
 	u, wrong, _ := baseURL(raw, p)
 	return wrong == "" && near(u.Hostname())
 }
+
+// DetectionVariables are the variables that give a provider away, in the order in which providers are detected: for
+// the message that none was found.
+func DetectionVariables() []string {
+	var names []string
+	for _, p := range presets() {
+		switch {
+		case p.quiet || p.keyEnv == "":
+		case p.class == classLocal:
+			names = append(names, p.urlEnv)
+		default:
+			names = append(names, p.keyEnv)
+		}
+	}
+	return names
+}

@@ -44,7 +44,7 @@ func FuzzParse(f *testing.F) {
 		if !errors.As(err, &problems) || len(problems) == 0 || c != nil {
 			t.Fatalf("Parse = %v, %v", c, err)
 		}
-		lines := strings.Count(string(data), "\n") + 1
+		lines := strings.Count(string(data), "\n") + strings.Count(string(data), "\r") + 1
 		for _, p := range problems {
 			if p.Message == "" || p.File != "f.yaml" || p.Line < 1 || p.Column < 1 || p.Line > lines+1 {
 				t.Fatalf("a problem without a place: %+v (of %d lines)", p, lines)

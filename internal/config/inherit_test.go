@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"evergate/internal/resilience"
-
 	"github.com/google/go-cmp/cmp"
+
+	"evergate/internal/resilience"
 )
 
 // The worked example: a global block, and two providers that override single fields of it.

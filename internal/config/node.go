@@ -57,15 +57,15 @@ func (k nodeKind) String() string {
 }
 
 const (
-	maxFile  = 1 << 20 // bytes of a configuration file
-	maxDepth = 64      // nested mappings and lists
+	maxFile  = 256 << 10 // bytes; the parser takes quadratic time
+	maxDepth = 64        // nested mappings and lists
 )
 
 // readTree parses the document. Mistakes of syntax end in one problem and no tree; everything else goes on.
 func readTree(rep *report, file string, data []byte, env Lookup) *node {
 	top := place{file: file, line: 1, column: 1}
 	if len(data) > maxFile {
-		rep.problem(top, "", "is larger than 1 MiB: that cannot be a configuration")
+		rep.problem(top, "", "is larger than 256 KiB: that is no configuration")
 		return nil
 	}
 	data = []byte(strings.TrimPrefix(string(data), "\ufeff"))

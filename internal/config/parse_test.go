@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"evergate/internal/provider"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 	"evergate/internal/wire"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // mustParse parses a sound configuration.

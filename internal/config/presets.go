@@ -68,8 +68,12 @@ type laterType struct{ name, keyEnv string }
 
 func laterTypes() []laterType {
 	return []laterType{
-		{"anthropic", "ANTHROPIC_API_KEY"}, {"gemini", ""}, {"vertex", ""}, {"azure-openai", "AZURE_OPENAI_API_KEY"},
-		{"bedrock", ""}, {"cohere", "COHERE_API_KEY"},
+		{"anthropic", "ANTHROPIC_API_KEY"},
+		{"gemini", ""},
+		{"vertex", ""},
+		{"azure-openai", "AZURE_OPENAI_API_KEY"},
+		{"bedrock", ""},
+		{"cohere", "COHERE_API_KEY"},
 	}
 }
 

@@ -89,7 +89,8 @@ func TestDetect(t *testing.T) {
 		{"nothing", map[string]string{"PATH": "/bin", "OPENAI_API_KEY": ""}, nil, nil},
 		{"a key", map[string]string{"OPENAI_API_KEY": "x"}, []string{"openai (OPENAI_API_KEY)"}, []string{"https://api.openai.com/v1"}},
 		{
-			"the order of the table", map[string]string{"OLLAMA_BASE_URL": "http://gpu:11434", "GROQ_API_KEY": "y", "OPENAI_API_KEY": "x"},
+			"the order of the table",
+			map[string]string{"OLLAMA_BASE_URL": "http://gpu:11434", "GROQ_API_KEY": "y", "OPENAI_API_KEY": "x"},
 			[]string{"openai (OPENAI_API_KEY)", "groq (GROQ_API_KEY)", "ollama (OLLAMA_BASE_URL)"},
 			[]string{"https://api.openai.com/v1", "https://api.groq.com/openai/v1", "http://gpu:11434/v1"},
 		},
@@ -126,6 +127,21 @@ func TestDetect(t *testing.T) {
 				t.Errorf("Detect = %+v", c)
 			}
 		})
+	}
+}
+
+// Each of the variables named to a user makes a provider by itself.
+func TestDetectionVariables(t *testing.T) {
+	t.Parallel()
+	names := DetectionVariables()
+	if len(names) < 20 || names[0] != "OPENAI_API_KEY" {
+		t.Errorf("DetectionVariables = %v", names)
+	}
+	for _, name := range names {
+		c, found, err := Detect(lookup(map[string]string{name: "http://127.0.0.1:1"}))
+		if err != nil || len(found) != 1 || len(c.Providers) != 1 || !strings.HasSuffix(found[0], "("+name+")") {
+			t.Errorf("%s: found %v, %v", name, found, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evergate/internal/attempt"
@@ -23,9 +24,10 @@ type response struct {
 	stream    bool
 	stopped   bool
 	failed    error
-	keepalive *time.Timer
 	lastWrite time.Time
 	deadline  time.Time // of the next write, as set on the connection
+
+	keepalive atomic.Pointer[time.Timer] // nil until an upstream answered 200
 }
 
 // keepaliveComment is a server-sent events comment: clients ignore it, proxies see traffic.
@@ -39,22 +41,28 @@ func (o *response) Answering() {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.keepalive == nil {
+	if o.keepalive.Load() == nil {
 		o.lastWrite = time.Now()
-		o.keepalive = time.AfterFunc(d, o.tick)
+		o.keepalive.Store(time.AfterFunc(d, o.tick))
 	}
 }
 
 // tick writes a comment if nothing was written for the interval; its timer sleeps on otherwise.
 func (o *response) tick() {
-	o.mu.Lock()
+	d, timer := o.x.cfg.Keepalive, o.keepalive.Load()
+	if timer == nil {
+		return // fired before it was stored: an interval of next to nothing
+	}
+	if !o.mu.TryLock() { // a write is under way, or waits for a slow client: no need to wait behind it
+		timer.Reset(d)
+		return
+	}
 	defer o.mu.Unlock()
 	if o.stopped || o.failed != nil {
 		return
 	}
-	d := o.x.cfg.Keepalive
 	if left := d - time.Since(o.lastWrite); left > 0 {
-		o.keepalive.Reset(left)
+		timer.Reset(left)
 		return
 	}
 	if !o.opened {
@@ -63,7 +71,7 @@ func (o *response) tick() {
 	if o.write(keepaliveComment) == nil {
 		_ = o.flush() // noted in o.failed
 	}
-	o.keepalive.Reset(d)
+	timer.Reset(d)
 }
 
 // stop ends the keep-alive clock.
@@ -71,8 +79,8 @@ func (o *response) stop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stopped = true
-	if o.keepalive != nil {
-		o.keepalive.Stop()
+	if timer := o.keepalive.Load(); timer != nil {
+		timer.Stop()
 	}
 }
 

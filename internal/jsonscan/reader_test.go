@@ -157,6 +157,17 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+func TestSiblingsAreNotNested(t *testing.T) {
+	t.Parallel()
+	for _, one := range []string{"[]", "[1]", "{}", `{"a":1}`} {
+		r := New([]byte("[" + strings.Repeat(one+",", 2*MaxDepth) + one + "]"))
+		decode(&r)
+		if !r.End() {
+			t.Errorf("%s: %v", one, r.Err())
+		}
+	}
+}
+
 func TestReaderConsumesOneValueWhateverItIs(t *testing.T) {
 	t.Parallel()
 	values := []string{`{"x":[1]}`, `[{"x":1},2]`, `"s\n"`, `12`, `true`, `null`}

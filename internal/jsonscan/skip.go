@@ -26,6 +26,27 @@ func isDigit(c byte) bool { return c-'0' < 10 }
 // skipValue checks the value that starts at i, which lies in depth containers, and gives the offset after it, or of
 // the problem.
 func skipValue(b []byte, i, depth int) (int, problem) {
+	if i >= len(b) {
+		return i, unexpectedEnd
+	}
+	switch b[i] {
+	case '{', '[':
+		return skipNested(b, i, depth)
+	case '"':
+		i, _, bad := skipString(b, i+1)
+		return i, bad
+	case 't':
+		return skipWord(b, i, "true")
+	case 'f':
+		return skipWord(b, i, "false")
+	case 'n':
+		return skipWord(b, i, "null")
+	}
+	return skipNumber(b, i)
+}
+
+// skipNested is skipValue for objects and arrays.
+func skipNested(b []byte, i, depth int) (int, problem) {
 	// A bit for each container that is open around the current one, 1 for an object: recursion costs more.
 	var outer [MaxDepth/64 + 1]uint64
 	level, inObject := depth, false
@@ -60,14 +81,8 @@ func skipValue(b []byte, i, depth int) (int, problem) {
 				}
 			}
 			continue
-		case 't':
-			i, bad = skipWord(b, i, "true")
-		case 'f':
-			i, bad = skipWord(b, i, "false")
-		case 'n':
-			i, bad = skipWord(b, i, "null")
 		default:
-			i, bad = skipNumber(b, i)
+			i, bad = skipValue(b, i, level)
 		}
 		if bad != sound {
 			return i, bad

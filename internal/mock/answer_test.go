@@ -35,6 +35,8 @@ func TestAnswers(t *testing.T) {
 		"tool-call-stream":   {"/v1/chat/completions", `{"model":"m",` + user + tools + usage + `}`},
 		"tool-result":        {"/v1/chat/completions", `{"model":"m",` + result + tools + `}`},
 		"tool-none":          {"/v1/chat/completions", `{"model":"m",` + user + tools + `,"tool_choice":"none"}`},
+		"tool-named":         {"/v1/chat/completions", `{"model":"m",` + user + `,"tools":[{"type":"function","function":{"name":"other"}},` + weather + `],"tool_choice":{"type":"function","function":{"name":"get_weather"}}}`},
+		"tool-first":         {"/v1/chat/completions", `{"model":"m",` + user + `,"tools":[{"type":"function","function":{"name":"other"}},` + weather + `],"tool_choice":"required"}`},
 		"completions":        {"/v1/completions", `{"model":"m","prompt":"Once"}`},
 		"completions-stream": {"/v1/completions", `{"model":"m","prompt":["Once"]` + usage + `}`},
 		"embeddings":         {"/v1/embeddings", `{"model":"e","input":["a","b","a"],"dimensions":2}`},
@@ -49,7 +51,7 @@ func TestAnswers(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			run(t, mock.Script{Name: "blue", Models: []string{"m", "e"}}, func(t *testing.T, b *bench) {
-				code, body, h := b.whole(t, post(t, t.Context(), c.path, c.body))
+				code, body, h := b.whole(t, post(t.Context(), t, c.path, c.body))
 				head := fmt.Sprintf("%d %s\n\n", code, h.Get("Content-Type"))
 				testkit.Golden(t, name+".txt", append([]byte(head), append(body, '\n')...))
 				b.SetScript(mock.Script{Name: "blue", Models: []string{"m", "e"}})

@@ -41,7 +41,7 @@ func TestCancellationIsSeenAtOnce(t *testing.T) {
 				start := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 				defer cancel()
-				resp, err := b.client.Do(post(t, ctx, "/v1/chat/completions", chat("m", c.stream), mock.FaultHeader, c.fault))
+				resp, err := b.client.Do(post(ctx, t, "/v1/chat/completions", chat("m", c.stream), mock.FaultHeader, c.fault))
 				if err == nil {
 					if c.read {
 						_, _ = io.Copy(io.Discard, resp.Body)
@@ -78,7 +78,7 @@ func TestCancellationOnHTTP2(t *testing.T) {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := readAll(b.client.Do(post(t, ctx, "/v1/chat/completions", chat("mock-stall", true)))); err == nil {
+		if err := readAll(b.client.Do(post(ctx, t, "/v1/chat/completions", chat("mock-stall", true)))); err == nil {
 			t.Error("the stream ended")
 		}
 		synctest.Wait()
@@ -112,7 +112,7 @@ func TestClientGoesAwayWhileSending(t *testing.T) {
 func TestNotCancelled(t *testing.T) {
 	for _, fault := range []string{"gzip", "cut=1", "reset=before_headers", "eof=1", "error=1", "status=204"} {
 		run(t, mock.Script{}, func(t *testing.T, b *bench) {
-			_ = readAll(b.client.Do(post(t, t.Context(), "/v1/chat/completions", chat("m", true), mock.FaultHeader, fault)))
+			_ = readAll(b.client.Do(post(t.Context(), t, "/v1/chat/completions", chat("m", true), mock.FaultHeader, fault)))
 			synctest.Wait()
 			s := b.Requests()[0]
 			if !s.CancelledAt.IsZero() || s.Done.IsZero() || b.Counts().Cancelled != 0 {

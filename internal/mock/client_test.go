@@ -44,7 +44,7 @@ func run(t *testing.T, s mock.Script, test func(t *testing.T, b *bench)) {
 	})
 }
 
-func post(t testing.TB, ctx context.Context, path, body string, header ...string) *http.Request {
+func post(ctx context.Context, t testing.TB, path, body string, header ...string) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://mock"+path, strings.NewReader(body))
 	if err != nil {
@@ -83,7 +83,7 @@ func (b *bench) whole(t *testing.T, req *http.Request) (int, []byte, http.Header
 
 func (b *bench) ask(t *testing.T, path, body string, header ...string) (int, []byte) {
 	t.Helper()
-	status, got, _ := b.whole(t, post(t, t.Context(), path, body, header...))
+	status, got, _ := b.whole(t, post(t.Context(), t, path, body, header...))
 	return status, got
 }
 
@@ -151,7 +151,7 @@ func (s *story) read(resp *http.Response) {
 	}
 	br := bufio.NewReader(body)
 	first, err := br.Peek(1)
-	if err != nil && err != io.EOF { // its second telling by net/http has other words
+	if err != nil && !errors.Is(err, io.EOF) { // its second telling by net/http has other words
 		if form != "event-stream" {
 			s.say("nothing")
 		}

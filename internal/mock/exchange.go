@@ -119,15 +119,15 @@ func (x *exchange) until(over <-chan time.Time) error {
 
 // at does the fault that the behaviour has at this point, if any.
 func (x *exchange) at(p Point) error {
-	switch p {
-	case Never:
-	case x.b.Hang:
+	switch {
+	case p == Never:
+	case p == x.b.Hang:
 		return x.until(nil)
-	case x.b.Reset:
+	case p == x.b.Reset:
 		return x.sever(true)
-	case x.b.Cut:
+	case p == x.b.Cut:
 		return x.sever(false)
-	case x.b.EOF:
+	case p == x.b.EOF:
 		if err := x.finish(); err != nil {
 			return err
 		}

@@ -106,7 +106,7 @@ func TestFaults(t *testing.T) {
 		}{{"stream", true, c.stream}, {"plain", false, c.plain}} {
 			t.Run(c.fault+" "+form.name, func(t *testing.T) {
 				run(t, timed(), func(t *testing.T, b *bench) {
-					got := b.story(post(t, t.Context(), "/v1/chat/completions", chat("m", form.stream), mock.FaultHeader, c.fault))
+					got := b.story(post(t.Context(), t, "/v1/chat/completions", chat("m", form.stream), mock.FaultHeader, c.fault))
 					if got != form.want {
 						t.Errorf("\n got %s\nwant %s", got, form.want)
 					}
@@ -121,6 +121,47 @@ func TestFaults(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Legacy completions fail in the same ways; they have no role chunk.
+func TestFaultsOfLegacyCompletions(t *testing.T) {
+	cases := []struct{ fault, stream, plain string }{
+		{"", "200 event-stream 5*c finish done EOF @190ms", "200 json answer EOF @150ms"},
+		{"hang=0", "200 event-stream gave-up @59.5s", "200 json nothing gave-up @59.5s"},
+		{"cut=2", "200 event-stream 2*c cut @160ms", "200 json broken cut @150ms"},
+		{"error=2", "200 event-stream 2*c error:server_error, EOF @160ms", "200 json error:server_error, EOF @150ms"},
+		{"malformed=5", "200 event-stream 4*c broken finish done EOF @190ms", "200 json broken EOF @150ms"},
+		{"no_finish; no_done", "200 event-stream 5*c EOF @190ms", "200 json answer-without-finish EOF @150ms"},
+	}
+	for _, c := range cases {
+		for body, want := range map[string]string{
+			`{"model":"m","prompt":"p","stream":true}`: c.stream, `{"model":"m","prompt":"p"}`: c.plain,
+		} {
+			run(t, timed(), func(t *testing.T, b *bench) {
+				if got := b.story(post(t.Context(), t, "/v1/completions", body, mock.FaultHeader, c.fault)); got != want {
+					t.Errorf("%s %s\n got %s\nwant %s", c.fault, body, got, want)
+				}
+			})
+		}
+	}
+}
+
+// A tool call is streamed in pieces that can be broken like any content.
+func TestFaultsInsideAToolCall(t *testing.T) {
+	body := `{"model":"m","stream":true,"messages":[{"role":"user","content":"?"}],"tools":[` + weather + `]}`
+	cases := map[string]string{
+		"":            "200 event-stream role 6*tool finish done EOF @200ms",
+		"cut=3":       "200 event-stream role 3*tool cut @170ms",
+		"malformed=3": "200 event-stream role 2*tool broken 3*tool finish done EOF @200ms",
+		"hang=0":      "200 event-stream role gave-up @59.5s",
+	}
+	for fault, want := range cases {
+		run(t, timed(), func(t *testing.T, b *bench) {
+			if got := b.story(post(t.Context(), t, "/v1/chat/completions", body, mock.FaultHeader, fault)); got != want {
+				t.Errorf("%s\n got %s\nwant %s", fault, got, want)
+			}
+		})
 	}
 }
 
@@ -155,7 +196,7 @@ func TestModelNames(t *testing.T) {
 	for model, want := range cases {
 		t.Run(model, func(t *testing.T) {
 			run(t, mock.Script{Defaults: mock.Behaviour{Chunks: 5}}, func(t *testing.T, b *bench) {
-				if got := b.story(post(t, t.Context(), "/chat/completions", chat(model, true))); got != want {
+				if got := b.story(post(t.Context(), t, "/chat/completions", chat(model, true))); got != want {
 					t.Errorf("\n got %s\nwant %s", got, want)
 				}
 			})
@@ -174,11 +215,11 @@ func TestFaultsOnHTTP2(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := overHTTP2(t, timed())
-				err := readAll(b.client.Do(post(t, t.Context(), "/v1/chat/completions", chat("m", true), mock.FaultHeader, fault)))
+				err := readAll(b.client.Do(post(t.Context(), t, "/v1/chat/completions", chat("m", true), mock.FaultHeader, fault)))
 				if err == nil || !endsWith(err.Error(), want) {
 					t.Errorf("got %v, want %s", err, want)
 				}
-				if err := readAll(b.client.Do(post(t, t.Context(), "/v1/chat/completions", chat("m", true)))); err != nil {
+				if err := readAll(b.client.Do(post(t.Context(), t, "/v1/chat/completions", chat("m", true)))); err != nil {
 					t.Errorf("the next request: %v", err)
 				}
 				if n := b.net.Dials("mock:80"); n != 1 {
@@ -215,7 +256,7 @@ func TestReplyHeaders(t *testing.T) {
 	s.Defaults.Header = http.Header{"X-Should-Retry": {"false"}}
 	run(t, s, func(t *testing.T, b *bench) {
 		fault := "status=429; retry-after=7; header=x-ratelimit-reset: 1m30s; header=content-type: text/odd"
-		_, _, h := b.whole(t, post(t, t.Context(), "/v1/chat/completions", chat("m", true), mock.FaultHeader, fault))
+		_, _, h := b.whole(t, post(t.Context(), t, "/v1/chat/completions", chat("m", true), mock.FaultHeader, fault))
 		for name, want := range map[string]string{
 			"Retry-After": "7", "X-Ratelimit-Reset": "1m30s", "Content-Type": "text/odd", "X-Should-Retry": "false",
 		} {
@@ -223,8 +264,8 @@ func TestReplyHeaders(t *testing.T) {
 				t.Errorf("%s: %q, want %q", name, got, want)
 			}
 		}
-		_, _, h = b.whole(t, post(t, t.Context(), "/v1/chat/completions", chat("m", true)))
-		if h.Get("Retry-After") != "" || h.Get("X-Should-Retry") != "false" {
+		_, _, h = b.whole(t, post(t.Context(), t, "/v1/chat/completions", chat("m", true)))
+		if h.Get("Retry-After") != "" || h.Get("X-Ratelimit-Reset") != "" || h.Get("X-Should-Retry") != "false" {
 			t.Errorf("the next reply has %v: one request's fault stuck to the script", h)
 		}
 	})

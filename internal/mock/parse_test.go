@@ -141,7 +141,8 @@ func TestParseProblems(t *testing.T) {
 	cases := map[string]string{
 		"a: [":                                  "line 1: not YAML: ",
 		"3":                                     "line 1: a mapping (key: value) belongs here",
-		"nmae: x":                               `line 1: unknown key "nmae"; known are defaults, keys, models, name, rules, seed`,
+		"nam: x":                                `line 1: unknown key "nam"; did you mean "name"?`,
+		"do: []":                                `line 1: unknown key "do"; known are defaults, keys, models, name, rules, seed`,
 		"rule: []":                              `line 1: unknown key "rule"; did you mean "rules"?`,
 		"seed: many":                            `line 1: seed: "many" is not a whole number`,
 		"models: gpt":                           "line 1: models: a list belongs here",

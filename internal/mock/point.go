@@ -116,9 +116,7 @@ func (s Schedule) Down(since time.Duration) bool {
 	if last.For == 0 && since >= cycle {
 		return last.Down
 	}
-	if last.For > 0 {
-		since %= cycle
-	}
+	since %= cycle
 	for _, p := range s {
 		if since < p.For {
 			return p.Down

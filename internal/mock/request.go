@@ -179,9 +179,6 @@ func (q *request) parse(body []byte) *apiError {
 	case q.route == routeEmbeddings && len(q.Input) == 0:
 		return bad("input", "Missing required parameter: 'input'.")
 	}
-	if q.route == routeEmbeddings {
-		q.Stream = false
-	}
 	return nil
 }
 

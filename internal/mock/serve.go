@@ -45,15 +45,15 @@ func Serve(ctx context.Context, addr string, h http.Handler, ready func(*Server)
 	if ready != nil {
 		ready(s)
 	}
+	var closing error
 	select {
 	case <-ctx.Done():
-		err := s.Close()
-		<-s.done
-		return err
-	case err := <-s.done:
-		if errors.Is(err, http.ErrServerClosed) {
-			return nil
-		}
+		closing = s.Close()
+		err = <-s.done
+	case err = <-s.done:
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+	return closing
 }

@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"evergate/internal/attempt"
 	"evergate/internal/fault"
-
-	"golang.org/x/net/http/httpguts"
 )
 
 var _ attempt.Upstream = (*Client)(nil)
@@ -108,9 +108,9 @@ func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response,
 	if err := ctx.Err(); err != nil {
 		return nil, c.netFault(ctx, err)
 	}
-	req := c.template(http.MethodPost, r.Path).WithContext(httptrace.WithClientTrace(ctx, &x.trace))
+	req := c.template(http.MethodPost, r.Path).WithContext(x.traced(ctx))
 	req.Header = c.header(r.Header, r.Credential)
-	x.send(req)
+	x.carry(req)
 	resp, err := c.pooled.RoundTrip(req)
 	if err != nil && ctx.Err() == nil && x.untaken(err) {
 		second := *req
@@ -122,6 +122,9 @@ func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response,
 	if err != nil {
 		if !x.secure {
 			x.failed()
+		}
+		if x.cutHead(err) {
+			err = fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
 		}
 		return nil, c.netFault(ctx, err)
 	}

@@ -52,9 +52,6 @@ func (c *conn) begin() int64 {
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if c.raw == nil {
-		return n, err
-	}
 	if errors.Is(err, io.EOF) {
 		c.end.Store(c.received())
 	} else if c.tls && n > 0 && n <= alertSize && !c.http2.Load() {
@@ -75,9 +72,7 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) ReadFrom(r io.Reader) (int64, error) {
 	if l, ok := r.(*io.LimitedReader); ok {
 		if body, ok := l.R.(io.WriterTo); ok {
-			n, err := body.WriteTo(writer{c})
-			l.N -= n
-			return n, err
+			return body.WriteTo(writer{c})
 		}
 	}
 	return io.Copy(writer{c}, r)
@@ -88,11 +83,16 @@ type writer struct{ c *conn }
 
 func (w writer) Write(p []byte) (int, error) { return w.c.Write(p) }
 
+// ended says that the peer's end of the connection was read.
+func (c *conn) ended() bool { return c.end.Load() >= 0 }
+
 // received is how many of the written bytes the peer's kernel has acknowledged, or as many as there are if it cannot
 // be known.
 func (c *conn) received() int64 {
-	if n, ok := acked(c.raw); ok {
-		return n - c.base
+	if c.raw != nil {
+		if n, ok := acked(c.raw); ok {
+			return n - c.base
+		}
 	}
 	return c.written.Load()
 }

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -14,6 +15,9 @@ import (
 
 // errSentTwice ends the transport's own repetition: R58 allows one.
 var errSentTwice = errors.New("the upstream refused the request twice without taking it")
+
+// closedIdle are the transport's words for a connection whose end it had read before it gave it a request.
+const closedIdle = "http: server closed idle connection"
 
 // maxAgain bounds how often the transport may ask for the body again, read or not: it asks twice for one GOAWAY.
 const maxAgain = 2
@@ -122,18 +126,25 @@ type exchange struct {
 	trace  httptrace.ClientTrace
 
 	carrier sync.Mutex // guards what follows
-	conn    *conn      // nil unless it had been used before
-	mark    int64      // bytes written to conn before this request
+	conn    *conn
+	reused  bool  // conn had carried another request before
+	mark    int64 // bytes written to conn before this request
 	http2   bool
 	writing bool // without TLS: the transport may read the body
 }
 
-// send starts the exchange's first reading of the body and sets what the request needs for it.
-func (x *exchange) send(req *http.Request) {
+// traced is ctx with the exchange listening. The hooks must be set first: those that ctx may have already are joined to
+// them.
+func (x *exchange) traced(ctx context.Context) context.Context {
 	x.trace.GotConn = x.gotConn
 	if !x.secure {
 		x.trace.WroteRequest = x.wroteRequest
 	}
+	return httptrace.WithClientTrace(ctx, &x.trace)
+}
+
+// carry gives the request its body.
+func (x *exchange) carry(req *http.Request) {
 	req.ContentLength = int64(len(x.data))
 	if len(x.data) == 0 {
 		return
@@ -173,14 +184,18 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 	x.carrier.Lock()
 	defer x.carrier.Unlock()
 	x.setWriting(!x.secure)
-	x.conn, x.http2 = nil, false
-	if c == nil {
+	if x.conn, x.reused, x.http2 = c, false, false; c == nil {
 		return
 	}
-	x.http2 = c.http2.Load()
-	if info.Reused {
-		x.conn, x.mark = c, c.begin()
-	}
+	x.http2, x.reused = c.http2.Load(), info.Reused || info.WasIdle
+	x.mark = c.begin()
+}
+
+// cutHead says whether what the transport took for a malformed head is one that the end of the connection cut short.
+func (x *exchange) cutHead(err error) bool {
+	x.carrier.Lock()
+	defer x.carrier.Unlock()
+	return notHTTP(err) && x.conn != nil && x.conn.ended()
 }
 
 // wroteRequest notes that the transport reads the body no more.
@@ -226,12 +241,12 @@ func (x *exchange) untaken(err error) bool {
 	if errors.Is(err, errSentTwice) {
 		return !x.http2
 	}
-	// These three errors have no name outside of net/http; a test holds them to their words.
+	// These errors have no name outside of net/http; tests hold them to their words.
 	switch s := err.Error(); {
-	case s == "http: server closed idle connection", strings.Contains(s, "readLoopPeekFailLocked: "):
-		return true
+	case s == closedIdle, strings.Contains(s, "readLoopPeekFailLocked: "):
+		return x.reused // else it was closed as soon as it was made: R1
 	case strings.HasPrefix(s, "http2: Transport received GOAWAY from server"):
 		return x.sent() < 2
 	}
-	return x.conn != nil && x.sent() < 2 && x.conn.endedBefore(x.mark)
+	return x.reused && x.sent() < 2 && x.conn.endedBefore(x.mark)
 }

@@ -49,7 +49,7 @@ var faultTable = []entry{
 	{from: 402, to: 402, class: fault.Quota},
 	{from: lowest, to: highest, inBody: true, codes: []string{
 		"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance", "insufficient_credits",
-		"insufficient_user_quota", "credit_limit_exceeded", "account_deactivated_billing", "quota_exhausted", "402",
+		"insufficient_user_quota", "credit_limit_exceeded", "account_deactivated_billing", "quota_exhausted",
 	}, class: fault.Quota},
 	{from: 400, to: 499, inBody: true, says: []string{
 		"exceeded your current quota", "check your plan and billing", "credit balance is too low", "insufficient balance",
@@ -100,19 +100,19 @@ var faultTable = []entry{
 	// R7. xAI and Google refuse a bad key with 400.
 	{from: 401, to: 401, class: fault.Auth},
 	{from: 400, to: 499, inBody: true, codes: []string{
-		"invalid_api_key", "api_key_invalid", "authentication_error", "invalid_authentication", "account_deactivated", "401",
+		"invalid_api_key", "api_key_invalid", "authentication_error", "invalid_authentication", "account_deactivated",
 	}, says: []string{
 		"incorrect api key", "invalid api key", "api key not valid", "api key expired", "invalid x-api-key",
 		"api key is missing", "no api key provided",
 	}, class: fault.Auth},
 	{from: 403, to: 403, class: fault.Auth},
-	{from: 0, to: 0, inBody: true, codes: []string{"permission_error", "403"}, class: fault.Auth},
+	{from: 0, to: 0, inBody: true, codes: []string{"permission_error"}, class: fault.Auth},
 
 	// R9. A 404 needs no words. Codes count with any status: some gateways answer 503 for a model they lack.
 	{from: 404, to: 404, class: fault.ModelMissing},
 	{from: lowest, to: highest, inBody: true, codes: []string{
 		"model_not_found", "model_not_available", "model_decommissioned", "model_deprecated", "deploymentnotfound",
-		"invalid_model", "unknown_model", "model_not_exist", "404",
+		"invalid_model", "unknown_model", "model_not_exist",
 	}, class: fault.ModelMissing},
 	{from: 400, to: 499, inBody: true, says: []string{
 		"model…does not exist", "model not exist", "model…not found", "no such model", "unknown model", "invalid model",
@@ -131,7 +131,7 @@ var faultTable = []entry{
 	{from: 429, to: 429, class: fault.RateLimited},
 	{from: 400, to: 499, inBody: true, codes: []string{
 		"rate_limit_exceeded", "rate_limit_error", "rate_limited", "rate_limit", "too_many_requests", "resource_exhausted",
-		"throttling", "requests_limit_exceeded", "429",
+		"throttling", "requests_limit_exceeded",
 	}, says: []string{"rate limit exceeded", "rate limit reached", "too many requests"}, class: fault.RateLimited},
 
 	// R3. Last of those with words: a 5xx says little more than that it failed.

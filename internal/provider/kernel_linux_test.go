@@ -10,22 +10,23 @@ import (
 func readable(fd uintptr) bool {
 	var b [1]byte
 	_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-	return err != syscall.EAGAIN //nolint:errorlint // an errno
+	return err != syscall.EAGAIN
 }
 
-// ended4 says whether the kernel knows of the peer's end.
-func ended4(c *gatedConn) bool {
+// closeWait is the kernel's number for a connection that the peer has ended.
+const closeWait = 8
+
+// tcpState is the kernel's number for a connection's state, 0 if it is closed at our end.
+func tcpState(c *gatedConn) uint8 {
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return true
+		return 0
 	}
-	ended := false
-	if raw.Control(func(fd uintptr) {
-		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
-		const established = 1
-		ended = err == nil && info.State != established
-	}) != nil {
-		return true // closed at our end
-	}
-	return ended
+	var state uint8
+	_ = raw.Control(func(fd uintptr) {
+		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			state = info.State
+		}
+	})
+	return state
 }

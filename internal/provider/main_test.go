@@ -1,17 +1,19 @@
 package provider
 
 import (
+	"bufio"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"evergate/internal/attempt"
-
 	"go.uber.org/goleak"
+
+	"evergate/internal/attempt"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,12 +40,14 @@ func newClient(t testing.TB, base string, change func(*Options), dial DialFunc) 
 	return c
 }
 
-// outgoing is a request whose releases are counted.
+// outgoing is a request whose releases are counted. Its body is overwritten when it is released, as a pooled buffer
+// is, so that the race detector and the upstream tell of whoever still reads it.
 func outgoing(body string) (*attempt.Outgoing, *atomic.Int32) {
 	var released atomic.Int32
+	b := []byte(body)
 	return &attempt.Outgoing{
-		Path: "/chat/completions", Body: []byte(body), Header: http.Header{},
-		Release: func() { released.Add(1) },
+		Path: "/chat/completions", Body: b, Header: http.Header{},
+		Release: func() { clear(b); released.Add(1) },
 	}, &released
 }
 
@@ -71,11 +75,48 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-func has(list []string, s string) bool {
-	for _, v := range list {
-		if strings.Contains(v, s) {
-			return true
-		}
+// upstream is a raw TCP server: serve gets each connection with its number, from 1.
+type upstream struct {
+	net.Listener
+	conns atomic.Int32
+	wg    sync.WaitGroup
+}
+
+func listen(t *testing.T, serve func(n int32, c *net.TCPConn)) *upstream {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return false
+	u := &upstream{Listener: l}
+	u.wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			n := u.conns.Add(1)
+			u.wg.Go(func() {
+				defer c.Close()
+				serve(n, c.(*net.TCPConn))
+			})
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); u.wg.Wait() })
+	return u
+}
+
+const answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+
+func takeRequest(t *testing.T, r *bufio.Reader) string {
+	req, err := http.ReadRequest(r)
+	if err != nil {
+		t.Errorf("upstream: %v", err)
+		return ""
+	}
+	b, err := io.ReadAll(req.Body)
+	if err != nil {
+		t.Errorf("upstream: %v", err)
+	}
+	return string(b)
 }

@@ -81,12 +81,12 @@ func classifyNet(err error) (fault.Class, string) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return fault.Timeout, "timed out"
-	case errors.As(err, &protocol), notHTTP(err):
-		return fault.Invalid, "the upstream did not answer in HTTP"
 	case errors.Is(err, errSentTwice):
 		return fault.Reset, errSentTwice.Error()
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), err.Error() == closedIdle:
 		return fault.Reset, "connection closed before an answer"
+	case errors.As(err, &protocol), notHTTP(err):
+		return fault.Invalid, "the upstream did not answer in HTTP"
 	case strings.HasPrefix(err.Error(), "net/http: invalid header"):
 		return fault.Rejected, "a request header cannot be sent"
 	}

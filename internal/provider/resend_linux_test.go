@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -15,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"evergate/internal/fault"
-
 	"golang.org/x/net/http2"
+
+	"evergate/internal/fault"
 )
 
 // gatedConn is a real TCP connection whose reader can be held back, so that the peer's end and our next request cross
@@ -28,8 +29,6 @@ type gatedConn struct {
 	gate    chan struct{} // nil: open
 	wrote   chan struct{} // told of each write while the gate is shut
 	reading atomic.Int32
-	closed  chan struct{}
-	once    sync.Once
 }
 
 func (c *gatedConn) Read(p []byte) (int, error) {
@@ -68,11 +67,6 @@ func (c *gatedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *gatedConn) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	return c.TCPConn.Close()
-}
-
 func (c *gatedConn) shut() (open func()) {
 	gate := make(chan struct{})
 	c.mu.Lock()
@@ -84,52 +78,6 @@ func (c *gatedConn) shut() (open func()) {
 		c.mu.Unlock()
 		close(gate)
 	}
-}
-
-// upstream is a raw TCP server: serve gets each connection with its number, from 1.
-type upstream struct {
-	net.Listener
-	conns atomic.Int32
-	wg    sync.WaitGroup
-}
-
-func listen(t *testing.T, serve func(n int32, c *net.TCPConn)) *upstream {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := &upstream{Listener: l}
-	u.wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			n := u.conns.Add(1)
-			u.wg.Go(func() {
-				defer c.Close() //nolint:errcheck // a test's peer
-				serve(n, c.(*net.TCPConn))
-			})
-		}
-	})
-	t.Cleanup(func() { _ = l.Close(); u.wg.Wait() })
-	return u
-}
-
-const answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
-
-func takeRequest(t *testing.T, r *bufio.Reader) string {
-	req, err := http.ReadRequest(r)
-	if err != nil {
-		t.Errorf("upstream: %v", err)
-		return ""
-	}
-	b, err := io.ReadAll(req.Body)
-	if err != nil {
-		t.Errorf("upstream: %v", err)
-	}
-	return string(b)
 }
 
 // R58: a reused connection that the upstream closed before it had the request.
@@ -166,7 +114,7 @@ func TestResendWhatCrossedTheClose(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				g := &gatedConn{TCPConn: raw.(*net.TCPConn), wrote: make(chan struct{}, 1), closed: make(chan struct{})}
+				g := &gatedConn{TCPConn: raw.(*net.TCPConn), wrote: make(chan struct{}, 1)}
 				mu.Lock()
 				conns = append(conns, g)
 				mu.Unlock()
@@ -190,7 +138,8 @@ func TestResendWhatCrossedTheClose(t *testing.T) {
 			g := conns[0]
 			eventually(t, "the pooled connection is read from", func() bool { return g.reading.Load() > 0 })
 			open := g.shut()
-			close(closing) // the upstream's FIN is on its way, and nobody here has seen it
+			close(closing)
+			eventually(t, "the upstream's end is here, unread", func() bool { return tcpState(g) == closeWait })
 
 			want := `{"n":2}`
 			if secure {
@@ -207,8 +156,7 @@ func TestResendWhatCrossedTheClose(t *testing.T) {
 				done <- f
 			}()
 			<-g.wrote
-			// The answer to what was written, a reset, is back at once on the loopback; the FIN was there before it.
-			eventually(t, "the kernel has seen the end", func() bool { return ended4(g) })
+			eventually(t, "the reset that answers what was written", func() bool { return tcpState(g) != closeWait })
 			open()
 			if f := <-done; f != nil {
 				t.Fatalf("not sent again: %v", f)
@@ -329,6 +277,51 @@ func TestNoResendOnANewConnection(t *testing.T) {
 	}
 }
 
+// R58, R1: so is one that is closed as soon as it is made, which the transport words as the end of an idle one.
+func TestNoResendOnAConnectionClosedAtOnce(t *testing.T) {
+	var dialed atomic.Int32
+	c := newClient(t, "http://up.test", nil, func(context.Context, string, string) (net.Conn, error) {
+		dialed.Add(1)
+		return failingConn{}, nil
+	})
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		eventually(t, "its end is read", info.Conn.(*conn).ended)
+		// The transport's reader notes it next, or has to wait for us: either order must do.
+	}})
+	out, released := outgoing(`{}`)
+	_, f := c.Send(ctx, out)
+	if f == nil || f.Class != fault.Reset || dialed.Load() != 1 {
+		t.Errorf("%v after %d connections", f, dialed.Load())
+	}
+	if released.Load() != 1 {
+		t.Errorf("released %d times", released.Load())
+	}
+}
+
+// R58, R1: nor does proof that a new connection's request was not taken make it a reused one.
+func TestNoResendWhatCrossedTheFirstClose(t *testing.T) {
+	u := listen(t, func(int32, *net.TCPConn) {})
+	var conns []*gatedConn
+	c := newClient(t, "http://"+u.Addr().String(), nil, func(ctx context.Context, network, address string) (net.Conn, error) {
+		raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		g := &gatedConn{TCPConn: raw.(*net.TCPConn), wrote: make(chan struct{}, 1)}
+		open := g.shut()
+		go func() { <-g.wrote; open() }()
+		eventually(t, "the upstream's end is here, unread", func() bool { return tcpState(g) == closeWait })
+		conns = append(conns, g)
+		return g, nil
+	})
+	out, released := outgoing(`{}`)
+	_, f := c.Send(t.Context(), out)
+	if f == nil || f.Class != fault.Reset || len(conns) != 1 {
+		t.Errorf("%v after %d connections", f, len(conns))
+	}
+	eventually(t, "body released", func() bool { return released.Load() == 1 })
+}
+
 // h2Script speaks HTTP/2 by hand on one connection: refuse gets each request's stream.
 func h2Script(t *testing.T, c net.Conn, refuse func(fr *http2.Framer, stream uint32)) {
 	preface := make([]byte, len(http2.ClientPreface))
@@ -429,9 +422,9 @@ func testCertificates(t *testing.T) []tls.Certificate {
 // insecure makes a client accept the test server's certificate.
 func insecure(c *Client) {
 	for _, tr := range []*http.Transport{c.pooled, c.fresh} {
-		tr.TLSClientConfig.InsecureSkipVerify = true //nolint:gosec // a test server
+		tr.TLSClientConfig.InsecureSkipVerify = true
 	}
-	c.dialer.config.InsecureSkipVerify = true //nolint:gosec // a test server
+	c.dialer.config.InsecureSkipVerify = true
 }
 
 // The body may not be read after it was closed, whoever still holds it: its owner has it back.
@@ -454,7 +447,7 @@ func TestBodyReader(t *testing.T) {
 	_ = late.Close()
 	_ = r.Close()
 	_ = r.Close()
-	if n, err := r.Read(make([]byte, 3)); n != 0 || err == nil || err == io.EOF { //nolint:errorlint // exactly EOF
+	if n, err := r.Read(make([]byte, 3)); n != 0 || err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("read %d, %v after close", n, err)
 	}
 	if released != 1 || got.String() != "abc" {

@@ -55,7 +55,7 @@ type breaker struct {
 	openedAt   time.Time
 	retryAt    time.Time
 	closedAt   time.Time
-	slots      []lease // probes under way; bounded by half_open_max_probes
+	slots      []lease // probes under way, of whatever generation; bounded by half_open_max_probes
 	issued     uint64  // probe slots so far
 	recent     window
 }
@@ -79,11 +79,17 @@ func (b *breaker) look(now time.Time, s *Settings, eff []Effect) []Effect {
 	case !s.breakerOn():
 		return b.shut(now, eff)
 	case b.state == Open && !now.Before(b.retryAt):
+		b.reclaim(now)
 		return b.enter(HalfOpen, eff)
 	case b.state == HalfOpen:
-		b.slots = slices.DeleteFunc(b.slots, func(l lease) bool { return !l.held(now) })
+		b.reclaim(now)
 	}
 	return eff
+}
+
+// reclaim takes back the slots whose lease is over (R33).
+func (b *breaker) reclaim(now time.Time) {
+	b.slots = slices.DeleteFunc(b.slots, func(l lease) bool { return !l.held(now) })
 }
 
 // block says whether it blocks an attempt now (R23).
@@ -143,8 +149,8 @@ func (b *breaker) awaits(p *Permit) bool {
 	return p.probe && p.breaker == b.generation || p.forced && b.state != Closed && p.breaker >= b.closedIn
 }
 
-// settle takes a result. For R25, wait is the upstream's own word (0: none), and alone says that no other credential is
-// usable.
+// settle takes a result. For R25, wait is the upstream's own word (0: none), and alone says that the permit was given to
+// a probe and no other credential is usable.
 func (b *breaker) settle(now time.Time, s *Settings, p *Permit, v verdict, wait time.Duration, alone bool, eff []Effect) []Effect {
 	b.release(p)
 	if v == failed {
@@ -197,7 +203,7 @@ func (b *breaker) settleProbe(now time.Time, s *Settings, p *Permit, v verdict, 
 		}
 		return b.open(now, s.Breaker.Timeout, tripFailures, eff)
 	case limited: // R25
-		if p.forced || !alone {
+		if !alone {
 			return eff
 		}
 		eff = b.open(now, max(s.Breaker.Timeout, wait), b.trip, eff)
@@ -248,7 +254,8 @@ func (b *breaker) shut(now time.Time, eff []Effect) []Effect {
 	return b.enter(Closed, eff)
 }
 
-// enter makes the transition: a new generation, in which no slot is taken.
+// enter makes the transition to a new generation. Probes under way keep their slots: what they bring is void (R27), but
+// they still are requests at the provider (R23).
 func (b *breaker) enter(to State, eff []Effect) []Effect {
 	e := Effect{Guard: CircuitBreaker, Credential: -1, From: b.state.String(), To: to.String(), Trip: b.trip, Level: b.offences}
 	if to == Open {
@@ -256,7 +263,6 @@ func (b *breaker) enter(to State, eff []Effect) []Effect {
 	}
 	b.state = to
 	b.generation++
-	b.slots = b.slots[:0]
 	return append(eff, e)
 }
 

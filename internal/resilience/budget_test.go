@@ -73,5 +73,13 @@ func TestBudget(t *testing.T) {
 		if n := drain(b, -5*s, 0, 0); n != 0 {
 			t.Errorf("%d", n)
 		}
+		b = NewBudget(epoch)
+		b.Draw(epoch.Add(20*s), 0, 0)
+		if n := drain(b, -5*s, 0, 0); n != 99 {
+			t.Errorf("%d, want 99", n)
+		}
+		if n := drain(b, 29*s, 0, 0); n != 0 {
+			t.Errorf("%d came back early", n)
+		}
 	})
 }

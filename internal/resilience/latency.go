@@ -1,9 +1,6 @@
 package resilience
 
-import (
-	"math/bits"
-	"time"
-)
+import "time"
 
 const (
 	// The histogram has 8 buckets an octave (each at most 12.5 % wide) over 20 octaves from 1 ms on: up to 17 min. The
@@ -74,12 +71,15 @@ func (l *Latency) P99() (time.Duration, bool) {
 }
 
 func latencyBucket(d time.Duration) int {
-	v := uint64(d / latencyUnit)
+	v := int64(d / latencyUnit)
 	if v < octaveBuckets {
 		return 0
 	}
-	octave := bits.Len64(v) - 4 // 0 for 1 ms to 2 ms
-	return min(1+octave*octaveBuckets+int(v>>octave)-octaveBuckets, latencyBuckets-1)
+	octave := 0 // that of 1 ms to 2 ms
+	for ; v >= 2*octaveBuckets; octave++ {
+		v /= 2
+	}
+	return min(1+octave*octaveBuckets+int(v)-octaveBuckets, latencyBuckets-1)
 }
 
 // bucketEnd is the least time that is in no bucket up to i.

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"evergate/internal/fault"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evergate/internal/fault"
 )
 
 // R41: how long, by class, level and the upstream's word.
@@ -390,6 +391,9 @@ func TestModelLockout(t *testing.T) {
 		r := newRig(t, func(s *Settings) { s.ModelLockout.Base = 0 })
 		r.run(of(fault.ModelMissing), named(fault.ModelLimited, time.Minute))
 		r.free(0, "m")
+		if r.eff != nil || len(r.m.lockouts) != 0 {
+			t.Errorf("%+v", r.eff)
+		}
 	})
 }
 
@@ -472,5 +476,10 @@ func TestLockoutsAreBounded(t *testing.T) {
 		r.free(0, long)
 		miss(r, long[1:])
 		r.blocked(0, long[1:], ModelNotFound, time.Minute)
+		for key := range r.m.lockouts {
+			if unsafe.StringData(key.model) == unsafe.StringData(long[1:]) {
+				t.Error("the name keeps the whole request alive")
+			}
+		}
 	})
 }

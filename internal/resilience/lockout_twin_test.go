@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"evergate/internal/fault"
-
 	"pgregory.net/rapid"
+
+	"evergate/internal/fault"
 )
 
 // The twin of cooldowns and lockouts: it remembers every result and works out the blocks by walking through them. It

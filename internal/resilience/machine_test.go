@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"evergate/internal/fault"
-
 	"github.com/google/go-cmp/cmp"
+
+	"evergate/internal/fault"
 )
 
 func TestNewIsClear(t *testing.T) {

@@ -223,6 +223,21 @@ func TestPickOfTheBlocked(t *testing.T) {
 	}
 }
 
+// R51: a credential is clear when the last of its blocks is.
+func TestPickWaitsForTheLastBlock(t *testing.T) {
+	r := newRig(t, nil, pool("a", "b")...)
+	p := r.admit(0, "m")
+	r.settle(r.admit(1, "m"), named(fault.RateLimited, 30*time.Second))
+	r.settle(r.admit(0, "m"), named(fault.RateLimited, time.Second))
+	r.settle(p, of(fault.ModelLimited))
+	if i, _, ok, _ := r.m.Pick(r.now, "m", nil, 0, nil); i != 1 || ok {
+		t.Errorf("%d, %v", i, ok)
+	}
+	if i, _, ok, _ := r.m.Pick(r.now, "x", nil, 0, nil); i != 0 || ok {
+		t.Errorf("%d, %v", i, ok)
+	}
+}
+
 // A probe slot that is taken blocks Pick too.
 func TestPickHalfOpen(t *testing.T) {
 	r := halfOpen(t, nil, pool("a", "b")...)

@@ -60,7 +60,7 @@ func FuzzSplitter(f *testing.F) {
 	for _, seed := range []string{
 		"data: {\"a\":1}\n\ndata: [DONE]\n\n", "\ufeffdata: {}\r\n\r\n: x\r\rid\n", "data: {}\rdata: {}\r\n\r\n\ndata",
 		"event: x\ndata: {\ndata: }\nevent: y\ndata: {}\n\n", "error: {}\n\nerror: x\ndata:\n\n", "data\ndata\n\n", "\r\n\r\n",
-		"data: {}\nevent: a\nid: 1\ndata: x", "\xef\xbb", "data: \v\n\n",
+		"data: {}\nevent: a\nid: 1\ndata: x", "\xef\xbb", "data: \v\n\n", "data: {}\r\ndata: {}\r\n\r\n",
 	} {
 		f.Add([]byte(seed), byte(3))
 	}

@@ -133,7 +133,7 @@ func (s *Splitter) Next(unread []byte, atEOF bool) (f Frame, n int, err error) {
 // plain is the short way for the frames that nearly all are; what it does not know it leaves to the long one.
 func (s *Splitter) plain(unread []byte) (Frame, int) {
 	raw := unread[s.f.start:]
-	lf := bytes.IndexByte(raw[:min(len(raw), 4096)], '\n')
+	lf := bytes.IndexByte(raw[:min(len(raw), 4*window)], '\n')
 	if lf < len("data: ") || lf+1 >= len(raw) || raw[lf+1] != '\n' || lf+2 > s.limit() ||
 		string(raw[:len("data: ")]) != "data: " || bytes.IndexByte(raw[:lf], '\r') >= 0 {
 		return Frame{}, 0
@@ -183,12 +183,14 @@ func (s *Splitter) dropLF(unread []byte) {
 	s.f.line++
 }
 
+const window = 1024
+
 // lineEnd finds the end of the current line, and the start of the next.
 func (s *Splitter) lineEnd(unread []byte) (end, next int, found bool) {
 	from := max(s.f.seen, s.f.line)
-	// Both line ends are searched for in growing windows: without, a stream of only CRs would be searched for LFs to its
-	// end at each of its lines.
-	for window := 1024; from < len(unread); window *= 2 {
+	// Both line ends are searched for window by window: else a stream of only CRs would be searched for LFs to its end
+	// at each of its lines.
+	for from < len(unread) {
 		to := min(from+window, len(unread))
 		part := unread[from:to]
 		lf := bytes.IndexByte(part, '\n')
@@ -318,33 +320,4 @@ func (s *Splitter) rest(unread []byte) (Frame, int) {
 		return Frame{}, 0
 	}
 	return s.finish(unread, len(unread))
-}
-
-// cutLine parts b after its first line end, whose bytes are dropped.
-func cutLine(b []byte) (line, rest []byte) {
-	i := bytes.IndexByte(b, '\n')
-	if i < 0 {
-		i = len(b)
-	}
-	if cr := bytes.IndexByte(b[:i], '\r'); cr >= 0 {
-		if cr+1 < len(b) && b[cr+1] == '\n' {
-			return b[:cr], b[cr+2:]
-		}
-		return b[:cr], b[cr+1:]
-	}
-	return b[:i], b[min(i+1, len(b)):]
-}
-
-// AppendData appends one event with data, of which each line becomes a data line.
-func AppendData(dst, data []byte) []byte {
-	for {
-		line, rest := cutLine(data)
-		dst = append(dst, "data: "...)
-		dst = append(dst, line...)
-		dst = append(dst, '\n')
-		if len(line) == len(data) {
-			return append(dst, '\n')
-		}
-		data = rest
-	}
 }

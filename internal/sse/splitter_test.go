@@ -95,6 +95,11 @@ func TestSplitter(t *testing.T) {
 			want: []event{{Data: "1\n2"}},
 		},
 		{
+			name: "a cr in a frame that looks canonical",
+			in:   "data: 1\rdata: 2\n\n",
+			want: []event{{Data: "1\n2"}},
+		},
+		{
 			name: "byte order mark, at the start only",
 			in:   "\ufeffdata: 1\n\n\ufeffdata: 2\n\n",
 			want: []event{{Data: "1", Plain: true}},
@@ -195,6 +200,11 @@ func TestSplitter(t *testing.T) {
 			in:     "data: {}\n\nerror: {\"error\":{}}\n\n",
 			want:   []event{{Data: "{}", Plain: true}, {Event: "error", Data: `{"error":{}}`}},
 			strict: []event{{Data: "{}", Plain: true}},
+		},
+		{
+			name: "an error field after the data",
+			in:   "data: {\"a\":1}\nerror: {}\n\n",
+			want: []event{{Data: `{"a":1}`}},
 		},
 		{
 			name: "an error field without an error",

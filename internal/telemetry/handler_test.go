@@ -73,7 +73,7 @@ func TestFormats(t *testing.T) {
 		{"a terminal's commands", []slog.Attr{slog.String("s", "\x1b[2J\x7f\u009b")}, `"s":"\u001b[2J\u007f\u009b"`, `s="\u001b[2J\u007f\u009b"`},
 		{"invisible characters", []slog.Attr{slog.String("s", "a\u202eb\u200bc\u2028\U000e0041")}, `"s":"a\u202eb\u200bc\u2028\udb40\udc41"`, `s="a\u202eb\u200bc\u2028\udb40\udc41"`},
 		{"bytes that are no text", []slog.Attr{slog.String("s", "a\xffb\ufffd")}, `"s":"a\ufffdb` + "\ufffd" + `"`, `s="a\ufffdb` + "\ufffd" + `"`},
-		{"a forged key", []slog.Attr{slog.String("a\nb", "x")}, `"a\nb":"x"`, `"a\nb"=x`},
+		{"a forged key", []slog.Attr{slog.String("a\nb", "x")}, `"a\nb":"x"`, `"a\nb"=x`}, //nolint:sloglint // the key is the point
 		{"errors, secrets and others", []slog.Attr{slog.Any("e", errors.New("no\nway")), slog.Any("s", secret("planted")), slog.Any("z", size(3)), slog.Any("n", nil)}, `"e":"no\nway","s":"<secret>","z":"3 MiB","n":null`, `e="no\nway" s=<secret> z="3 MiB" n=null`},
 		{"structures", []slog.Attr{slog.Any("p", pair{1, 2}), slog.Any("c", func() {})}, `"p":{"A":1,"B":2},`, `p="{A:1 B:2}" `},
 		{"groups", []slog.Attr{slog.Group("g", slog.Int("a", 1), slog.Group("h", slog.Int("b", 2)), slog.Group("none")), slog.Any("l", later{}), slog.Group("", slog.Int("c", 3)), {}}, `"g":{"a":1,"h":{"b":2}},"l":{"x":1},"c":3`, `g.a=1 g.h.b=2 l.x=1 c=3`},
@@ -115,20 +115,28 @@ func TestWithAttrsAndGroupsInText(t *testing.T) {
 	}
 }
 
+func TestAGroupOfNothingIsLeftOut(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	logger(t, &out, "json").With("a", 1).WithGroup("g").Info("m", slog.Group("none"), slog.Attr{})
+	_, got, _ := strings.Cut(out.String(), ",")
+	equal(t, "line", got, `"level":"INFO","msg":"m","a":1}`+"\n")
+}
+
 func TestDerivedLoggersDoNotDisturbEachOther(t *testing.T) {
 	t.Parallel()
-	for _, format := range []string{"json", "text"} {
+	for i := range 128 { // of all lengths: some leave room in the buffer that is shared
 		var out bytes.Buffer
-		base := logger(t, &out, format).With("base", strings.Repeat("x", 100)).WithGroup("g")
+		base := logger(t, &out, []string{"json", "text"}[i%2]).With("base", strings.Repeat("x", i)).WithGroup("g")
 		a, b := base.With("a", "left"), base.With("b", "right")
 		a.Info("m")
 		if got := out.String(); !strings.Contains(got, "left") || strings.Contains(got, "right") {
-			t.Error(got)
+			t.Fatal(got)
 		}
 		out.Reset()
 		b.WithGroup("h").Info("m", "c", 1)
 		if got := out.String(); strings.Contains(got, "left") || !strings.Contains(got, "right") {
-			t.Error(got)
+			t.Fatal(got)
 		}
 	}
 }

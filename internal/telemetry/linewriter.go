@@ -60,7 +60,7 @@ func (w *LineWriter) put(line []byte, urgent bool) (int, error) {
 		return w.out.Write(line)
 	}
 	if len(w.pending)+len(line) > maxPending {
-		w.drop(uint64(bytes.Count(line, newline)))
+		w.drop(linesIn(line))
 		return len(line), nil
 	}
 	w.pending = append(w.pending, line...)
@@ -157,7 +157,7 @@ func (w *LineWriter) batch() error {
 	n, err := w.out.Write(lines)
 	w.mu.Lock()
 	if err != nil {
-		lost := uint64(bytes.Count(lines[max(0, min(n, len(lines))):], newline))
+		lost := linesIn(lines[max(0, min(n, len(lines))):])
 		if told > 0 { // the note is lost too: it is told again, but it is none of the lines
 			w.untold += told
 			lost = max(lost, 1) - 1
@@ -176,4 +176,6 @@ func (w *LineWriter) drop(lines uint64) {
 	w.untold += lines
 }
 
-var newline = []byte{'\n'}
+func linesIn(b []byte) uint64 {
+	return uint64(bytes.Count(b, []byte{'\n'})) //nolint:gosec // a count is not negative
+}

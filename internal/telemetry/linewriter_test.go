@@ -243,7 +243,7 @@ func TestConcurrentWriters(t *testing.T) {
 		next[g]++
 	}
 	for g, n := range next {
-		if n+int(w.Dropped()) < lines { //nolint:gosec // a small number
+		if n+int(w.Dropped()) < lines {
 			t.Errorf("writer %d: %d lines", g, n)
 		}
 	}

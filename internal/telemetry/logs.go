@@ -67,7 +67,8 @@ func (l *Logs) RequestEnded(r *journal.Request) {
 		known("output_tokens", r.Usage.Known, slog.Int64Value(r.Usage.Output)),
 		slog.String("key", r.Key),
 		slog.String("upstream_request_id", cut(r.UpstreamRequestID, maxID)),
-		{}, {}, // the two that are there only when there is something to say
+		{},
+		{}, // the two that are there only when there is something to say
 	}
 	n := len(attrs) - 2
 	if r.Dropped > 0 {
@@ -151,7 +152,7 @@ func (l *Logs) emit(level slog.Level, msg string, attrs []slog.Attr) {
 		_ = l.quick.emit(time.Now(), level, msg, attrs) // a log that cannot be written has nowhere to say so
 		return
 	}
-	l.logger.LogAttrs(context.Background(), level, msg, append([]slog.Attr(nil), attrs...)...)
+	l.logger.LogAttrs(context.Background(), level, msg, append([]slog.Attr(nil), attrs...)...) //nolint:sloglint // one of four literals
 }
 
 // known is an attribute that is null when its value is not known.

@@ -90,7 +90,7 @@ func NewMetrics(registry *prometheus.Registry, live Live) *Metrics {
 	durations := histograms("request_duration_seconds", "Client requests from their arrival to their end.", answerBuckets, "dialect", "stream")
 	m.durations = newHandles(func(k durationKey) prometheus.Observer {
 		return durations.WithLabelValues(valid(k.dialect), strconv.FormatBool(k.stream))
-	}, func(k durationKey) durationKey { return durationKey{dialect: other} })
+	}, func(durationKey) durationKey { return durationKey{dialect: other} })
 
 	attempts := counters("attempts_total", "Exchanges with upstreams, by provider, model and outcome (ok, or a fault's class).",
 		"provider", "model", "outcome")

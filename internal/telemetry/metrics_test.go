@@ -118,6 +118,19 @@ func TestMoves(t *testing.T) {
 	})
 }
 
+func TestTimeToFirstTokenIsOfStreams(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics(prometheus.NewRegistry(), Live{})
+	plain, silent := sampleRequest(), sampleRequest()
+	plain.Stream, silent.FirstContent = false, 0
+	m.RequestEnded(plain)
+	m.RequestEnded(silent)
+	m.RequestEnded(sampleRequest())
+	equal(t, "count", scrape(t, m, "evergate_time_to_first_token_seconds_count", "evergate_overhead_seconds_count"), []string{
+		"evergate_overhead_seconds_count 3", "evergate_time_to_first_token_seconds_count 1",
+	})
+}
+
 func TestLabelsNeverComeFromAClient(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics(prometheus.NewRegistry(), Live{})

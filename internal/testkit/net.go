@@ -50,8 +50,9 @@ func (n *Net) Listen(name string) net.Listener {
 	}
 	l := &listener{net: n, name: name, queue: make(chan *conn, backlog), closed: make(chan struct{})}
 	n.listeners[name] = l
-	host := hostOf(name)
-	n.hosts[host] = n.hosts[host]
+	if host := hostOf(name); n.hosts[host] == fair {
+		n.hosts[host] = fair // known from now on
+	}
 	return l
 }
 

@@ -221,3 +221,28 @@ func TestKillUnderLoad(t *testing.T) {
 		_ = resp.Body.Close()
 	})
 }
+
+func TestResetAllKeepsTheListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := testkit.NewNet()
+		n.Serve(t, "host", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/hang" {
+				<-r.Context().Done()
+			}
+		}))
+		time.AfterFunc(time.Second, func() { n.ResetAll("host") })
+		client := n.Client(t)
+		resp, err := client.Get("http://host/hang")
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		if !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("got %v", err)
+		}
+		resp, err = client.Get("http://host/")
+		if err != nil {
+			t.Fatalf("the next request: %v", err)
+		}
+		_ = resp.Body.Close()
+	})
+}

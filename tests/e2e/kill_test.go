@@ -36,13 +36,14 @@ func TestKillUnderLoad(t *testing.T) {
 		mu       sync.Mutex
 		outcomes []outcome
 		answered atomic.Int64
+		midway   atomic.Int64 // streams that have brought content and go on
 		stopping atomic.Bool
 		load     sync.WaitGroup
 	)
 	for n := range clients {
 		load.Go(func() {
 			for !stopping.Load() {
-				o := once(t.Context(), client, n%2 == 0)
+				o := once(t.Context(), client, n%2 == 0, &midway)
 				mu.Lock()
 				outcomes = append(outcomes, o)
 				mu.Unlock()
@@ -53,6 +54,7 @@ func TestKillUnderLoad(t *testing.T) {
 		})
 	}
 	eventually(t, time.Minute, func() error { return atLeast(&answered, clients) })
+	eventually(t, 10*time.Second, func() error { return atLeast(&midway, 1) }) // so that one is cut
 	killed := time.Now()
 	alpha.kill()
 	eventually(t, 30*time.Second, func() error {
@@ -90,7 +92,7 @@ func TestKillUnderLoad(t *testing.T) {
 
 	alpha.ensure(t)
 	eventually(t, time.Minute, func() error {
-		o := once(t.Context(), client, false)
+		o := once(t.Context(), client, false, &midway)
 		if o.err != nil {
 			t.Errorf("lost after the restart: %v", o.err)
 		}
@@ -106,16 +108,16 @@ func TestKillUnderLoad(t *testing.T) {
 
 func atLeast(n *atomic.Int64, want int64) error {
 	if got := n.Load(); got < want {
-		return fmt.Errorf("%d of %d requests answered", got, want)
+		return fmt.Errorf("%d of %d requests", got, want)
 	}
 	return nil
 }
 
-// once sends one chat request and reads the answer to its end.
-func once(ctx context.Context, client openai.Client, streamed bool) outcome {
+// once sends one chat request and reads the answer to its end. While a stream has brought content it counts in midway.
+func once(ctx context.Context, client openai.Client, streamed bool, midway *atomic.Int64) outcome {
 	o := outcome{streamed: streamed, start: time.Now()}
 	var resp *http.Response
-	request := ask("fast", 8)
+	request := ask("fast", 6)
 	if !streamed {
 		var r *openai.ChatCompletion
 		r, o.err = client.Chat.Completions.New(ctx, request, option.WithResponseInto(&resp))
@@ -126,7 +128,11 @@ func once(ctx context.Context, client openai.Client, streamed bool) outcome {
 	s := client.Chat.Completions.NewStreaming(ctx, request, option.WithResponseInto(&resp))
 	for s.Next() {
 		for _, choice := range s.Current().Choices {
-			o.content = o.content || choice.Delta.Content != ""
+			if choice.Delta.Content != "" && !o.content {
+				o.content = true
+				midway.Add(1)
+				defer midway.Add(-1)
+			}
 			o.finished = o.finished || choice.FinishReason != ""
 		}
 	}

@@ -168,6 +168,6 @@ func eventually(t *testing.T, within time.Duration, f func() error) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %v: %v", within, err)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
 }

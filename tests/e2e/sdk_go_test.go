@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -51,19 +52,22 @@ func goSDK(t *testing.T, url string) {
 	client, model := goClient(url), sdkEnv["MODEL"]
 	checks := map[string]func(*testing.T){
 		"models": func(t *testing.T) {
-			page, err := client.Models.List(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			var ids []string
-			for _, m := range page.Data {
-				ids = append(ids, m.ID)
-			}
-			for _, want := range []string{model, "gemma"} { // the virtual model and the id discovered upstream
-				if !slices.ContainsFunc(ids, func(id string) bool { return id == want || strings.HasSuffix(id, "/"+want) }) {
-					t.Errorf("%s is not in %v", want, ids)
+			eventually(t, 5*time.Second, func() error { // discovery runs beside the start
+				page, err := client.Models.List(t.Context())
+				if err != nil {
+					return err
 				}
-			}
+				var ids []string
+				for _, m := range page.Data {
+					ids = append(ids, m.ID)
+				}
+				for _, want := range []string{model, "gemma"} { // the virtual model and the id discovered upstream
+					if !slices.ContainsFunc(ids, func(id string) bool { return id == want || strings.HasSuffix(id, "/"+want) }) {
+						return fmt.Errorf("%s is not in %v", want, ids)
+					}
+				}
+				return nil
+			})
 			if m, err := client.Models.Get(t.Context(), model); err != nil || m.ID != model {
 				t.Errorf("get %s: %v, %v", model, m, err)
 			}

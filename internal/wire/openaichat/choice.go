@@ -26,23 +26,32 @@ type choice struct {
 	fault []byte
 }
 
-// readChoice reads one element of choices.
+// readChoice reads one element of choices. Where a delta comes with a message (Perplexity repeats all there was so far
+// in it) the delta counts.
 func readChoice(r *jsonscan.Reader, s shape) (c choice) {
 	if !r.Object() {
 		return c
 	}
+	var message choice
+	var delta bool
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
 		case "index":
 			c.index, _ = r.Int()
 		case "finish_reason":
 			c.finish, _ = r.Literal()
-		case "delta", "message":
+		case "delta":
 			if s != chatShape {
 				r.Skip()
 				continue
 			}
-			readMessage(r, &c)
+			delta = readMessage(r, &c)
+		case "message":
+			if s != chatShape {
+				r.Skip()
+				continue
+			}
+			readMessage(r, &message)
 		case "text":
 			if s != textShape {
 				r.Skip()
@@ -56,13 +65,16 @@ func readChoice(r *jsonscan.Reader, s shape) (c choice) {
 			r.Skip()
 		}
 	}
+	if !delta && message.holds {
+		c.holds, c.content, c.tool = true, message.content, message.tool
+	}
 	return c
 }
 
-// readMessage reads a message or delta.
-func readMessage(r *jsonscan.Reader, c *choice) {
+// readMessage reads a message or delta, and says whether it is one.
+func readMessage(r *jsonscan.Reader, c *choice) bool {
 	if !r.Object() {
-		return
+		return false
 	}
 	c.holds = true
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
@@ -87,6 +99,7 @@ func readMessage(r *jsonscan.Reader, c *choice) {
 			r.Skip()
 		}
 	}
+	return true
 }
 
 // readTool says whether a tool call says something: the id and type that its first delta brings do not.

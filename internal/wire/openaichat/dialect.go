@@ -14,12 +14,14 @@ import (
 	"evergate/internal/wire"
 )
 
-// Chat, Completions and Embeddings are the dialect's operations. They hold nothing and are safe for concurrent use.
-type (
-	Chat        struct{}
-	Completions struct{}
-	Embeddings  struct{}
-)
+// Chat is the operation /chat/completions. It holds nothing and is safe for concurrent use.
+type Chat struct{}
+
+// Completions is the older operation /completions. It holds nothing and is safe for concurrent use.
+type Completions struct{}
+
+// Embeddings is the operation /embeddings. It holds nothing and is safe for concurrent use.
+type Embeddings struct{}
 
 var (
 	_ wire.Dialect = Chat{}

@@ -35,6 +35,10 @@ func judgeEvent(data []byte, p *wire.Progress, s shape) (e wire.Event) {
 		case "id":
 			id, _ = r.Literal()
 		case "created":
+			if p.ID != "" {
+				r.Skip()
+				continue
+			}
 			created, _ = r.Int()
 		case "model":
 			model, _ = r.Literal()

@@ -32,27 +32,33 @@ func TestAppendRequest(t *testing.T) {
 		{"no model named", `{"model":"m","messages":[]}`, wire.Rewrite{}, ""},
 		{
 			"the model, and every other byte stays", " {\"x\" : 12345678901234567890,\n\"model\":\t\"m\" , \"messages\":[ ]} ",
-			wire.Rewrite{Model: `a/"b"`}, " {\"x\" : 12345678901234567890,\n\"model\":\t\"a/\\\"b\\\"\" , \"messages\":[ ]} ",
+			wire.Rewrite{Model: `a/"b"`},
+			" {\"x\" : 12345678901234567890,\n\"model\":\t\"a/\\\"b\\\"\" , \"messages\":[ ]} ",
 		},
 		{
 			"usage asked for", `{"model":"m","stream":true,"messages":[]}`,
-			wire.Rewrite{Model: "m", AskUsage: true}, `{"stream_options":{"include_usage":true},"model":"m","stream":true,"messages":[]}`,
+			wire.Rewrite{Model: "m", AskUsage: true},
+			`{"stream_options":{"include_usage":true},"model":"m","stream":true,"messages":[]}`,
 		},
 		{
 			"usage in an empty object before the model", `{"stream_options":{ },"model":"m","stream":true,"messages":[]}`,
-			wire.Rewrite{Model: "n", AskUsage: true}, `{"stream_options":{"include_usage":true },"model":"n","stream":true,"messages":[]}`,
+			wire.Rewrite{Model: "n", AskUsage: true},
+			`{"stream_options":{"include_usage":true },"model":"n","stream":true,"messages":[]}`,
 		},
 		{
 			"usage in an object with members after the model", `{"model":"m","stream_options":{"x":1},"stream":true,"messages":[]}`,
-			wire.Rewrite{Model: "n", AskUsage: true}, `{"model":"n","stream_options":{"include_usage":true,"x":1},"stream":true,"messages":[]}`,
+			wire.Rewrite{Model: "n", AskUsage: true},
+			`{"model":"n","stream_options":{"include_usage":true,"x":1},"stream":true,"messages":[]}`,
 		},
 		{
 			"usage in place of false", `{"model":"m","stream_options":{"x":1,"include_usage":false},"stream":true,"messages":[]}`,
-			wire.Rewrite{Model: "m", AskUsage: true}, `{"model":"m","stream_options":{"x":1,"include_usage":true},"stream":true,"messages":[]}`,
+			wire.Rewrite{Model: "m", AskUsage: true},
+			`{"model":"m","stream_options":{"x":1,"include_usage":true},"stream":true,"messages":[]}`,
 		},
 		{
 			"usage in place of null", `{"model":"m","stream_options":null,"stream":true,"messages":[]}`,
-			wire.Rewrite{Model: "m", AskUsage: true}, `{"model":"m","stream_options":{"include_usage":true},"stream":true,"messages":[]}`,
+			wire.Rewrite{Model: "m", AskUsage: true},
+			`{"model":"m","stream_options":{"include_usage":true},"stream":true,"messages":[]}`,
 		},
 		{
 			"parameters replaced and added", `{"temperature": 1 ,"model":"m","messages":[]}`,
@@ -71,19 +77,23 @@ func TestAppendRequest(t *testing.T) {
 		},
 		{
 			"a parameter is no way around model and stream", `{"model":"m","stream":false,"messages":[]}`,
-			wire.Rewrite{Model: "n", Params: params("model", `"x"`, "stream", "true")}, `{"model":"n","stream":false,"messages":[]}`,
+			wire.Rewrite{Model: "n", Params: params("model", `"x"`, "stream", "true")},
+			`{"model":"n","stream":false,"messages":[]}`,
 		},
 		{
 			"a parameter for stream_options has the last word", `{"model":"m","stream":true,"stream_options":{"x":1},"messages":[]}`,
-			wire.Rewrite{Model: "m", AskUsage: true, Params: params("stream_options", "{}")}, `{"model":"m","stream":true,"stream_options":{},"messages":[]}`,
+			wire.Rewrite{Model: "m", AskUsage: true, Params: params("stream_options", "{}")},
+			`{"model":"m","stream":true,"stream_options":{},"messages":[]}`,
 		},
 		{
 			"each of several models", `{"model":"a","mod\u0065l":"b","messages":[],"model":"c"}`,
-			wire.Rewrite{Model: "n"}, `{"model":"n","mod\u0065l":"n","messages":[],"model":"n"}`,
+			wire.Rewrite{Model: "n"},
+			`{"model":"n","mod\u0065l":"n","messages":[],"model":"n"}`,
 		},
 		{
 			"each of several models, also if the last is right", `{"model":"a","messages":[],"model":"n"}`,
-			wire.Rewrite{Model: "n"}, `{"model":"n","messages":[],"model":"n"}`,
+			wire.Rewrite{Model: "n"},
+			`{"model":"n","messages":[],"model":"n"}`,
 		},
 		{
 			"each of several stream_options", `{"model":"m","stream":true,"stream_options":{"include_usage":true},"stream_options":3,"stream_options":{},"messages":[]}`,
