@@ -319,7 +319,7 @@ func TestDrain(t *testing.T) {
 		grace time.Duration
 		story string
 		err   bool
-	}{{time.Minute, "200 a stop done @10.02s", false}, {2 * time.Second, "200 error=shutting_down @3s", true}} {
+	}{{time.Minute, "200 a stop done @10.02s", false}, {2 * time.Second, "200 a error=shutting_down @3s", true}} {
 		synctest.Test(t, func(t *testing.T) {
 			b := mock.Behaviour{ChunkDelay: 5 * time.Second, Chunks: 3, FirstToken: 20 * time.Millisecond, ChunkSize: 40}
 			s := newStack(t, twoProviders, map[string]mock.Script{"a": {Defaults: b}, "b": answers()})

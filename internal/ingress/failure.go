@@ -204,7 +204,9 @@ func ownBody(final failover.Final) []byte {
 }
 
 // shuttingDown says whether a request ended because the gateway stops, not because its client left.
-func shuttingDown(ctx context.Context) bool { return errors.Is(context.Cause(ctx), attempt.ErrShutdown) }
+func shuttingDown(ctx context.Context) bool {
+	return errors.Is(context.Cause(ctx), attempt.ErrShutdown)
+}
 
 // writeFailure writes an error reply in the dialect's form.
 func writeFailure(w http.ResponseWriter, d wire.Dialect, f wire.Failure, extra http.Header) {

@@ -210,6 +210,16 @@ func (r *Reader) RawString() (raw []byte, ok bool) {
 	return raw, ok
 }
 
+// StringEnd checks the inside of a string from an offset on and gives the offset of its closing quote; -1 if it is not
+// sound or does not end.
+func StringEnd(text []byte, from int) int {
+	next, _, bad := skipString(text, from)
+	if bad != sound {
+		return -1
+	}
+	return next - 1
+}
+
 // Text reads a string and gives its text, as a copy.
 func (r *Reader) Text() (text string, ok bool) {
 	raw, escaped, ok := r.str()

@@ -158,6 +158,11 @@ func TestRateLimitOnProbe(t *testing.T) {
 			if b := r.blocked(0, "m", CircuitOpen, c.open); b.Named != c.named {
 				t.Errorf("named is %v", b.Named)
 			}
+			r.pass(c.open)
+			r.settle(r.admit(0, "m"), bad)
+			if b := r.blocked(0, "m", CircuitOpen, 30*time.Second); b.Named {
+				t.Error("named after a failure")
+			}
 		})
 	}
 }

@@ -109,10 +109,16 @@ type Progress struct {
 	// ID and Created are the stream's own, for the events that AppendEnd adds.
 	ID      string
 	Created int64
+	// Pattern is the dialect's: what stood around the text of the last event that was nothing but text.
+	Pattern Pattern
 	// Begun and Ended have a bit for each choice that has begun, or has its finish reason. SawFinish is true while they
 	// are the same: one choice's finish is not the end of the others.
 	Begun, Ended uint64
 }
+
+// Pattern is an event without its text. Most events of a stream differ in their text alone; one that has the same bytes
+// before and after it says the same, and need not be read again.
+type Pattern struct{ Before, After []byte }
 
 // Failure is what an error says to a client, in any dialect.
 type Failure struct {

@@ -20,6 +20,8 @@ type choice struct {
 	holds   bool // there is a message, delta or text, empty or not
 	content bool // RESILIENCE §1, the finish aside
 	tool    bool
+	// text is the place of the last plain text that was read, for a Pattern.
+	text wire.Span
 	// finish is the finish reason; empty stands for none, as some vendors send it so until the end.
 	finish []byte
 	// fault is the raw value of the choice's own error, nil without one.
@@ -58,7 +60,7 @@ func readChoice(r *jsonscan.Reader, s shape) (c choice) {
 				continue
 			}
 			c.holds = c.holds || r.Kind() == jsonscan.String
-			c.content = says(r) || c.content
+			c.content = c.says(r) || c.content
 		case "error":
 			c.fault = errorValue(r)
 		default:
@@ -81,7 +83,7 @@ func readMessage(r *jsonscan.Reader, c *choice) bool {
 		switch string(key) {
 		case "content", "refusal", "audio", "images",
 			"reasoning", "reasoning_content", "reasoning_text", "reasoning_details", "thinking", "thinking_blocks":
-			c.content = says(r) || c.content
+			c.content = c.says(r) || c.content
 		case "tool_calls":
 			if !r.Array() {
 				continue
@@ -137,6 +139,20 @@ func readCall(r *jsonscan.Reader) (content bool) {
 		}
 	}
 	return content
+}
+
+// says is says, and keeps the place of a text.
+func (c *choice) says(r *jsonscan.Reader) bool {
+	if r.Kind() != jsonscan.String {
+		return says(r)
+	}
+	raw, _ := r.RawString()
+	if len(raw) == 0 {
+		return false
+	}
+	to := r.Offset() - 1
+	c.text = wire.Span{From: to - len(raw), To: to}
+	return true
 }
 
 // says reads a value and tells whether it is text that is not empty, or has such text in its parts: content comes as a

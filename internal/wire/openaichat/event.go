@@ -16,6 +16,9 @@ func judgeEvent(data []byte, p *wire.Progress, s shape) (e wire.Event) {
 	if isDone(data) {
 		return wire.Event{End: true}
 	}
+	if sameButText(data, &p.Pattern) {
+		return wire.Event{Content: true}
+	}
 	r := jsonscan.New(data)
 	if r.Kind() != jsonscan.Object {
 		return judgeOddEvent(data)
@@ -28,6 +31,7 @@ func judgeEvent(data []byte, p *wire.Progress, s shape) (e wire.Event) {
 		begun, ended              uint64
 		content, tool, hasChoices bool
 		first                     = true
+		text                      wire.Span
 	)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
@@ -52,6 +56,7 @@ func judgeEvent(data []byte, p *wire.Progress, s shape) (e wire.Event) {
 				begun |= c.bit()
 				content = content || c.content
 				tool = tool || c.tool
+				text = c.text
 				if c.fault != nil {
 					errorRaw = c.fault
 				}
@@ -120,7 +125,19 @@ func judgeEvent(data []byte, p *wire.Progress, s shape) (e wire.Event) {
 		p.Reply.Finish = finishWord(finish)
 	}
 	settle(p)
+	if e.Content && !e.Finish && !usage.Known && !tool && text.To > text.From {
+		p.Pattern.Before = append(p.Pattern.Before[:0], data[:text.From]...)
+		p.Pattern.After = append(p.Pattern.After[:0], data[text.To:]...)
+	}
 	return e
+}
+
+// sameButText says whether an event is the one of the pattern with another text, which is sound and not empty: then it is
+// valid, has content, and moves nothing else.
+func sameButText(data []byte, p *wire.Pattern) bool {
+	from, to := len(p.Before), len(data)-len(p.After)
+	return from > 0 && to > from && bytes.HasSuffix(data, p.After) && bytes.HasPrefix(data, p.Before) &&
+		jsonscan.StringEnd(data, from) == to
 }
 
 // readGroq reads Groq's own member: usage in its last event, and an error if the stream broke off inside.

@@ -160,7 +160,9 @@ func TestProgress(t *testing.T) {
 			var p wire.Progress
 			for _, s := range steps {
 				Chat{}.JudgeEvent([]byte(s.data), &p)
-				if d := cmp.Diff(s.want, p); d != "" {
+				got := p
+				got.Pattern = wire.Pattern{}
+				if d := cmp.Diff(s.want, got); d != "" {
 					t.Errorf("after %s: %s", s.data, d)
 				}
 			}

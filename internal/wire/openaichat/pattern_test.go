@@ -1,0 +1,87 @@
+package openaichat
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evergate/internal/wire"
+)
+
+// unaided judges an event as if no pattern were known.
+func unaided(d wire.Dialect, data []byte, p *wire.Progress) wire.Event {
+	p.Pattern = wire.Pattern{}
+	e := d.JudgeEvent(data, p)
+	p.Pattern = wire.Pattern{}
+	return e
+}
+
+// judgeBoth compares both ways of judging one event after another.
+func judgeBoth(t *testing.T, d wire.Dialect, events [][]byte) {
+	t.Helper()
+	var aided, plain wire.Progress
+	for i, data := range events {
+		got, want := d.JudgeEvent(data, &aided), unaided(d, data, &plain)
+		state := aided
+		state.Pattern = wire.Pattern{}
+		if diff := cmp.Diff(want, got) + cmp.Diff(plain, state); diff != "" {
+			t.Fatalf("event %d, %.200s: %s", i, data, diff)
+		}
+	}
+}
+
+// The pattern is a short cut and nothing else: on every recording the same facts come out with it and without.
+func TestPatternOnRecordings(t *testing.T) {
+	for name, stream := range files(t, "streams") {
+		var events [][]byte
+		for _, f := range frames(t, stream) {
+			if len(f.Data) > 0 {
+				events = append(events, bytes.Clone(f.Data))
+			}
+		}
+		t.Run(name, func(t *testing.T) { judgeBoth(t, Chat{}, events) })
+	}
+}
+
+func TestPattern(t *testing.T) {
+	chunk := func(text string) []byte {
+		return []byte(`{"id":"c","choices":[{"index":0,"delta":{"content":"` + text + `"},"finish_reason":null}],"usage":null}`)
+	}
+	var p wire.Progress
+	Chat{}.JudgeEvent(chunk("Hello"), &p)
+	if len(p.Pattern.Before) == 0 {
+		t.Fatal("no pattern was taken from an event that is nothing but text")
+	}
+	for text, want := range map[string]wire.Event{
+		" there":                   {Content: true},
+		`\u00fc \" \\`:             {Content: true},
+		"":                         {},
+		"\n":                       {Malformed: true},
+		`\x`:                       {Malformed: true},
+		`a","role":"assistant`:     {Content: true},
+		`a"},"finish_reason":"x`:   {Malformed: true},
+		`","tool_calls":[],"x":"y`: {},
+	} {
+		q := p
+		if got := (Chat{}).JudgeEvent(chunk(text), &q); !cmp.Equal(got, want) {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func FuzzPattern(f *testing.F) {
+	f.Add("Hello", " there", `{"id":"c","choices":[{"index":0,"delta":{"content":"`, `"},"finish_reason":null}]}`)
+	f.Add(`a\"`, `"}`, `{"choices":[{"index":0,"delta":{"reasoning":"`, `","content":""}}]}`)
+	f.Add("a", "b", `{"choices":[{"text":"`, `"}]}`)
+	f.Fuzz(func(t *testing.T, one, two, before, after string) {
+		var events [][]byte
+		for _, text := range []string{one, two, one + two, ""} {
+			events = append(events, fmt.Appendf(nil, "%s%s%s", before, text, after))
+		}
+		for _, d := range []wire.Dialect{Chat{}, Completions{}} {
+			judgeBoth(t, d, events)
+		}
+	})
+}
