@@ -34,8 +34,11 @@ type run struct {
 	c       *Call
 	sink    Sink
 	now     time.Time // the moment of the decision at hand
-	res     *Result
-	session *failover.Session
+	res     Result
+	session failover.Session
+	space   [4]failover.Target
+	steps   [2]journal.Step
+	first   exchange // most requests make one attempt
 	// lost is the last failed attempt, for failover metrics.
 	lostProvider, lostReason string
 }
@@ -43,18 +46,18 @@ type run struct {
 // Run tries the call's legs until one answers or nothing is left (RESILIENCE §5). It returns when the answer was handed to the sink
 // whole, or was cut, or nobody answered; what the client hears of a failure is the caller's to say.
 func (r *Runner) Run(ctx context.Context, c *Call, sink Sink) *Result {
-	x := &run{r: r, c: c, sink: sink, now: c.Start, res: &Result{}}
+	x := &run{r: r, c: c, sink: sink, now: c.Start}
+	x.res.Steps = x.steps[:0]
 	first := &c.Legs[0]
 	var deadline time.Time
 	if total := first.Target.Timeouts.Total; total > 0 {
 		deadline = c.Start.Add(total)
 	}
-	targets := make([]route.Target, len(c.Legs))
-	settings := make([]*resilience.Settings, len(c.Legs))
+	targets := x.space[:0]
 	for i := range c.Legs {
-		targets[i], settings[i] = c.Legs[i].Target, c.Legs[i].Settings
+		targets = append(targets, failover.Target{Target: &c.Legs[i].Target, Settings: c.Legs[i].Settings})
 	}
-	x.session = failover.New(failover.Params{Targets: targets, Settings: settings, Stream: c.Request.Stream, Deadline: deadline}, x)
+	x.session.Begin(failover.Params{Targets: targets, Stream: c.Request.Stream, Deadline: deadline}, x)
 	x.noteBlocked()
 	r.Health.CountRequest(x.now)
 	for {
@@ -66,15 +69,15 @@ func (r *Runner) Run(ctx context.Context, c *Call, sink Sink) *Result {
 		switch m.Kind {
 		case failover.Stop:
 			x.res.Final = x.session.Final(x.now, x)
-			return x.res
+			return &x.res
 		case failover.Wait:
 			if !x.wait(ctx, m.For) {
 				x.res.Final = failover.Final{Ending: failover.ClientLeft, Fault: &fault.Fault{Class: fault.ClientGone}}
-				return x.res
+				return &x.res
 			}
 		case failover.Try:
 			if x.try(ctx, m, deadline) {
-				return x.res
+				return &x.res
 			}
 		}
 		x.now = time.Now()
@@ -135,7 +138,11 @@ func (x *run) try(ctx context.Context, m failover.Move, deadline time.Time) (end
 		x.session.Denied(m)
 		return false
 	}
-	e := &exchange{x: x, leg: leg, move: m, permit: permit, limits: limits, start: x.now, parent: ctx}
+	e := &x.first
+	if e.x != nil {
+		e = new(exchange)
+	}
+	*e = exchange{x: x, leg: leg, move: m, permit: permit, limits: limits, start: x.now, parent: ctx}
 	f := e.do()
 	x.now = time.Now()
 	before := e.finish(f)

@@ -41,6 +41,7 @@ type relay struct {
 	begun    bool // committed
 	ended    bool // the end marker was passed on
 	wrote    bool // something was written since the last flush
+	full     bool // the last read filled a small buffer
 }
 
 // stream relays a streamed reply; before the first content event every trouble is a fault that may be retried.
@@ -78,22 +79,19 @@ func (e *exchange) stream(resp *http.Response) *fault.Fault {
 	}
 }
 
-// read appends one read to the buffer, moving what is left to its start first.
+// read appends one read to the buffer, moving what is left to its start first. A stream that filled the last read gets
+// a larger buffer; most never do.
 func (r *relay) read(body io.Reader) (int, error) {
-	left := len(r.buf.B) - r.from
-	switch {
-	case r.from > 0:
-		copy(r.buf.B, r.buf.B[r.from:])
-		r.buf.B = r.buf.B[:left]
-		r.from, r.keep = 0, 0
-	case len(r.buf.B) == cap(r.buf.B):
-		r.grow(max(2*cap(r.buf.B), burstSize))
+	if r.from > 0 {
+		n := copy(r.buf.B, r.buf.B[r.from:])
+		r.buf.B, r.from, r.keep = r.buf.B[:n], 0, 0
 	}
-	if left > 0 && cap(r.buf.B)-len(r.buf.B) < readSize/2 {
-		r.grow(2 * cap(r.buf.B))
+	if room := cap(r.buf.B) - len(r.buf.B); r.full || room < readSize/2 {
+		r.grow(max(2*len(r.buf.B), burstSize))
 	}
 	n, err := body.Read(r.buf.B[len(r.buf.B):cap(r.buf.B)])
 	r.buf.B = r.buf.B[:len(r.buf.B)+n]
+	r.full = len(r.buf.B) == cap(r.buf.B) && cap(r.buf.B) < burstSize
 	return n, err
 }
 

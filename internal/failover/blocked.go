@@ -11,7 +11,7 @@ import (
 // allBlocked begins what R51 says: the forced walk in declared order, with quota- and auth-blocked targets last, or an
 // immediate end.
 func (s *Session) allBlocked() {
-	if len(s.p.Settings) == 0 || s.p.Settings[0].WhenAllBlocked == resilience.FailFast {
+	if len(s.p.Targets) == 0 || s.p.Targets[0].Settings.WhenAllBlocked == resilience.FailFast {
 		s.done = true
 		return
 	}
@@ -49,7 +49,7 @@ func (s *Session) nextForced(now time.Time, g Guards, rnd float64) Move {
 			s.at++
 			return try
 		}
-		set := s.p.Settings[t]
+		set := s.p.Targets[t].Settings
 		left := b.Until.Sub(now)
 		if left > 0 && left <= set.Retry.MaxWait && s.mayRetry(set) && s.waitedFor != t && !s.late(now, left) {
 			s.waitedFor = t
@@ -125,7 +125,7 @@ func (s *Session) Final(now time.Time, g Guards) Final {
 		f.Ending, f.RetryAfter = AllLimited, s.soonest(now, g)
 	case len(s.p.Targets) == 1:
 		f.Ending = OneFailed
-		f.PassStatus = s.p.Settings[0].PassStatus
+		f.PassStatus = s.p.Targets[0].Settings.PassStatus
 	default:
 		f.Ending = AllFailed
 	}

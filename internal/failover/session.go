@@ -23,12 +23,17 @@ type Guards interface {
 
 // Params are what a session is about.
 type Params struct {
-	Targets []route.Target
-	// Settings are each target's provider's, by the same index.
-	Settings []*resilience.Settings
-	Stream   bool
+	// Targets in order, each with its provider's settings.
+	Targets []Target
+	Stream  bool
 	// Deadline is when timeouts.total ends (R54); zero: none.
 	Deadline time.Time
+}
+
+// Target is one target of a request.
+type Target struct {
+	*route.Target
+	Settings *resilience.Settings
 }
 
 // Kind of a move.
@@ -87,7 +92,7 @@ type candidate struct {
 type Session struct {
 	p          Params
 	candidates []candidate
-	space      [4]candidate       // so that most requests allocate no list
+	space      [2]candidate       // so that most requests allocate no list
 	blocks     []resilience.Block // the first look at each target; nil if all were free
 	pass       int
 	at         int    // next target of the pass, or next step of the forced walk
@@ -108,7 +113,14 @@ type Session struct {
 
 // New looks at every target's guards once (R50). The caller notes Blocked in the trail.
 func New(p Params, g Guards) *Session {
-	s := &Session{p: p, onTarget: -1, waitedFor: -1}
+	s := new(Session)
+	s.Begin(p, g)
+	return s
+}
+
+// Begin is New for a Session that lives in something else.
+func (s *Session) Begin(p Params, g Guards) {
+	*s = Session{p: p, onTarget: -1, waitedFor: -1}
 	s.candidates = s.space[:0]
 	usable := 0
 	for i := range p.Targets {
@@ -125,7 +137,6 @@ func New(p Params, g Guards) *Session {
 	if usable == 0 {
 		s.allBlocked()
 	}
-	return s
 }
 
 func skipNone(int) bool { return false }
@@ -232,7 +243,7 @@ func (s *Session) mayTry(t, c int, now time.Time) bool {
 
 // again says whether a tried candidate may be walked over again in a further round (R52).
 func (s *Session) again(k *candidate) bool {
-	set := s.p.Settings[k.target]
+	set := s.p.Targets[k.target].Settings
 	return s.mayRetry(set) && !k.noMore && k.tries <= set.Retry.MaxRetries && k.last != nil && firesRound(k.last)
 }
 
@@ -300,7 +311,7 @@ func (s *Session) nextRound(now time.Time, g Guards, rnd float64) (Move, bool) {
 				clears = b.Until
 			}
 		}
-		if clears.Sub(now) > s.p.Settings[k.target].Retry.MaxWait {
+		if clears.Sub(now) > s.p.Targets[k.target].Settings.Retry.MaxWait {
 			continue
 		}
 		consider(k, clears)
@@ -308,7 +319,7 @@ func (s *Session) nextRound(now time.Time, g Guards, rnd float64) (Move, bool) {
 	if first == nil {
 		return Move{}, false
 	}
-	r := s.p.Settings[first.target].Retry
+	r := s.p.Targets[first.target].Settings.Retry
 	wait := resilience.Backoff(r, s.rounds, rnd)
 	if d := soonest.Sub(now); d > wait {
 		wait = d
@@ -408,8 +419,8 @@ func (s *Session) hasSibling(t int, now time.Time, g Guards) bool {
 
 // planDoubt is R52(a).
 func (s *Session) planDoubt(now time.Time, m Move, k *candidate, f *fault.Fault, rnd float64) bool {
-	r := s.p.Settings[m.Target].Retry
-	if !s.mayRetry(s.p.Settings[m.Target]) || !givesDoubt(f) || !k.clean || k.noMore ||
+	r := s.p.Targets[m.Target].Settings.Retry
+	if !s.mayRetry(s.p.Targets[m.Target].Settings) || !givesDoubt(f) || !k.clean || k.noMore ||
 		k.doubt >= r.SameTarget || k.tries > r.MaxRetries {
 		return false
 	}
@@ -424,8 +435,8 @@ func (s *Session) planDoubt(now time.Time, m Move, k *candidate, f *fault.Fault,
 
 // planShortWait is R52(b).
 func (s *Session) planShortWait(now time.Time, g Guards, m Move, k *candidate, f *fault.Fault, rnd float64) bool {
-	r := s.p.Settings[m.Target].Retry
-	if !s.mayRetry(s.p.Settings[m.Target]) || f.Status != 429 && f.Status != 503 || !f.Wait.Named || f.Wait.For > r.MaxWait ||
+	r := s.p.Targets[m.Target].Settings.Retry
+	if !s.mayRetry(s.p.Targets[m.Target].Settings) || f.Status != 429 && f.Status != 503 || !f.Wait.Named || f.Wait.For > r.MaxWait ||
 		k.waited || k.noMore || k.tries > r.MaxRetries || !firesRound(f) || s.sameModelElsewhere(m.Target, g) {
 		return false
 	}

@@ -139,23 +139,15 @@ func play(p Params, w *world, script map[int][]result, budget int) (string, Fina
 	return "endless", Final{}
 }
 
-func targets(models ...string) []route.Target {
-	out := make([]route.Target, len(models))
-	for i, m := range models {
-		out[i] = route.Target{Provider: fmt.Sprintf("p%d", i), Model: m}
-	}
-	return out
-}
-
-func settings(n int, change ...func(*resilience.Settings)) []*resilience.Settings {
+func targets(models []string, change ...func(*resilience.Settings)) []Target {
 	s := resilience.Defaults()
 	s.Retry.JitterFactor = 0
 	for _, c := range change {
 		c(&s)
 	}
-	out := make([]*resilience.Settings, n)
-	for i := range out {
-		out[i] = &s
+	out := make([]Target, len(models))
+	for i, m := range models {
+		out[i] = Target{&route.Target{Provider: fmt.Sprintf("p%d", i), Model: m}, &s}
 	}
 	return out
 }
@@ -392,7 +384,7 @@ func TestSession(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := Params{Targets: targets(tt.models...), Settings: settings(len(tt.models), tt.set...), Stream: tt.stream}
+			p := Params{Targets: targets(tt.models, tt.set...), Stream: tt.stream}
 			if tt.limit > 0 {
 				p.Deadline = t0.Add(tt.limit)
 			}
@@ -420,7 +412,7 @@ func ptr[T any](v T) *T { return &v }
 // R51: where the upstream named a later time, one request at a time tries early; the others are told that time.
 func TestEarlyTryTaken(t *testing.T) {
 	w := &world{now: t0, blocks: [][]resilience.Block{{block(resilience.RateLimited, 40*time.Second, true)}}, failures: []int{0}}
-	s := New(Params{Targets: targets("a"), Settings: settings(1)}, w)
+	s := New(Params{Targets: targets([]string{"a"})}, w)
 	m := s.Next(t0, w, 0.5)
 	if m.Kind != Try || !m.Force {
 		t.Fatalf("move %+v, want a forced try", m)
@@ -437,7 +429,7 @@ func TestEarlyTryTaken(t *testing.T) {
 // R54: while an untried, unblocked candidate remains the move says so.
 func TestUntried(t *testing.T) {
 	w := &world{now: t0, blocks: [][]resilience.Block{{{}}, {block(resilience.CircuitOpen, time.Minute, false)}, {{}}}, failures: []int{0, 0, 0}}
-	s := New(Params{Targets: targets("a", "b", "c"), Settings: settings(3, retries(0))}, w)
+	s := New(Params{Targets: targets([]string{"a", "b", "c"}, retries(0))}, w)
 	for i, want := range []bool{true, false} {
 		m := s.Next(t0, w, 0.5)
 		if m.Untried != want {
@@ -450,7 +442,7 @@ func TestUntried(t *testing.T) {
 // A permit refused between plan and admission costs no attempt: the next candidate is tried.
 func TestDeniedOnTheWay(t *testing.T) {
 	w := &world{now: t0, blocks: [][]resilience.Block{{{}}, {{}}}, failures: []int{0, 0}}
-	s := New(Params{Targets: targets("a", "b"), Settings: settings(2)}, w)
+	s := New(Params{Targets: targets([]string{"a", "b"})}, w)
 	m := s.Next(t0, w, 0.5)
 	w.blocks[0][0] = block(resilience.CircuitOpen, time.Minute, false)
 	s.Denied(m)

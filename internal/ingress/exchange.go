@@ -26,6 +26,7 @@ type exchange struct {
 	cfg     *Config
 	w       http.ResponseWriter
 	r       *http.Request
+	control *http.ResponseController
 	dialect wire.Dialect
 	start   time.Time
 	id      string
@@ -33,7 +34,7 @@ type exchange struct {
 	key     string // the caller's, by name
 	request wire.Request
 	label   string
-	out     *response
+	out     response
 }
 
 // serve takes the request through: caller, body, model, attempts, answer.
@@ -64,10 +65,10 @@ func (x *exchange) serve() {
 		x.refuse(*f)
 		return
 	}
-	x.out = &response{x: x}
+	x.out.x = x
 	result := x.h.runner.Run(x.r.Context(), &attempt.Call{
 		Dialect: x.dialect, Request: request, Body: body, Header: x.r.Header, Legs: legs, Start: x.start,
-	}, x.out)
+	}, &x.out)
 	x.end(result)
 }
 
@@ -93,8 +94,7 @@ func (x *exchange) readBody() (*attempt.Buffer, *wire.Failure) {
 		return nil, tooLarge(x.cfg.MaxBody)
 	}
 	// A body that came with its head is already here; only what must be waited for needs a limit.
-	control := http.NewResponseController(x.w)
-	_ = control.SetReadDeadline(x.start.Add(bodyTimeout)) // a writer without deadlines (tests) has no slow client either
+	_ = x.control.SetReadDeadline(x.start.Add(bodyTimeout)) // a writer without deadlines (tests) has no slow client either
 	buf := attempt.GetBuffer(int(max(r.ContentLength, 0)) + 512)
 	for {
 		n, err := r.Body.Read(buf.B[len(buf.B):cap(buf.B)])
@@ -113,7 +113,7 @@ func (x *exchange) readBody() (*attempt.Buffer, *wire.Failure) {
 		}
 		buf.Grow(512)
 	}
-	_ = control.SetReadDeadline(time.Time{})
+	_ = x.control.SetReadDeadline(time.Time{})
 	if len(buf.B) == 0 {
 		buf.Release()
 		f := failure(http.StatusBadRequest, codeInvalid, "the request body is empty; send a JSON object")

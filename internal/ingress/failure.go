@@ -172,7 +172,10 @@ func (x *exchange) failureHeader(res *attempt.Result, f wire.Failure) http.Heade
 	case (f.Code == codeProvider || f.Code == codeAllFailed) && final.Retried, final.RetryAfter > time.Minute:
 		h.Set("X-Should-Retry", "false")
 	}
-	setTrail(h, res.Steps, res.Attempts)
+	h.Set("X-Evergate-Attempts", strconv.Itoa(res.Attempts))
+	if len(res.Steps) > 0 {
+		h.Set("X-Evergate-Trail", trail(res.Steps))
+	}
 	if res.Attempts > 0 && final.Ending == failover.PassBack {
 		last := res.Steps[len(res.Steps)-1]
 		h.Set("X-Evergate-Provider", last.Provider)

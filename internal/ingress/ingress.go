@@ -77,7 +77,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.inFlight.Add(-1)
 	cfg := h.config.Load()
 	if dialect, ok := h.routes[r.URL.Path]; ok {
-		x := &exchange{h: h, cfg: cfg, w: w, r: r, dialect: dialect, start: time.Now(), id: requestID(r.Header)}
+		x := &exchange{
+			h: h, cfg: cfg, w: w, r: r, control: http.NewResponseController(w), dialect: dialect, start: time.Now(), id: requestID(r.Header),
+		}
 		x.serve()
 		return
 	}

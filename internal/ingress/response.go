@@ -28,6 +28,20 @@ type response struct {
 	deadline  time.Time // of the next write, as set on the connection
 
 	keepalive atomic.Pointer[time.Timer] // nil until an upstream answered 200
+
+	values [6]string // of headers, so that they cost no allocation each
+	used   int
+}
+
+// value is a header's list of one value.
+func (o *response) value(v string) []string {
+	i := o.used
+	if i == len(o.values) {
+		return []string{v}
+	}
+	o.used++
+	o.values[i] = v
+	return o.values[i : i+1 : i+1]
 }
 
 // keepaliveComment is a server-sent events comment: clients ignore it, proxies see traffic.
@@ -107,16 +121,17 @@ func (o *response) open(h *attempt.Head) {
 	} else {
 		header["Content-Type"] = applicationJSON
 		if h.Length >= 0 {
-			header["Content-Length"] = []string{strconv.Itoa(h.Length)}
+			header["Content-Length"] = o.value(strconv.Itoa(h.Length))
 		}
 	}
 	if h != nil {
 		passHeader(header, h.Header)
-		header["X-Evergate-Provider"] = []string{h.Leg.Target.Provider}
-		header["X-Evergate-Model"] = []string{h.Leg.Target.String()}
-		setTrail(header, h.Steps, h.Attempts)
+		header["X-Evergate-Provider"] = o.value(h.Leg.Target.Provider)
+		header["X-Evergate-Model"] = o.value(h.Leg.Target.String())
+		header["X-Evergate-Attempts"] = o.value(strconv.Itoa(h.Attempts))
+		header["X-Evergate-Trail"] = o.value(trail(h.Steps))
 	}
-	header["X-Request-Id"] = []string{o.x.id}
+	header["X-Request-Id"] = o.value(o.x.id)
 	o.x.w.WriteHeader(http.StatusOK)
 }
 
@@ -130,12 +145,10 @@ var (
 	applicationJSON = []string{"application/json"}
 )
 
-// setTrail says how the answer was found.
-func setTrail(header http.Header, steps []journal.Step, attempts int) {
-	header["X-Evergate-Attempts"] = []string{strconv.Itoa(attempts)}
-	if len(steps) > 0 {
-		header["X-Evergate-Trail"] = []string{string(journal.AppendTrail(nil, steps))}
-	}
+// trail says how the answer was found.
+func trail(steps []journal.Step) string {
+	var space [128]byte
+	return string(journal.AppendTrail(space[:0], steps))
 }
 
 // Write passes bytes of the answer on.
@@ -167,7 +180,7 @@ func (o *response) extend(now time.Time) {
 		return
 	}
 	o.deadline = now.Add(d + d/16)
-	_ = http.NewResponseController(o.x.w).SetWriteDeadline(o.deadline) // see readBody
+	_ = o.x.control.SetWriteDeadline(o.deadline) // see readBody
 }
 
 // Flush sends what was written.
@@ -182,7 +195,7 @@ func (o *response) flush() error {
 	if o.failed != nil {
 		return o.failed
 	}
-	if err := http.NewResponseController(o.x.w).Flush(); err != nil {
+	if err := o.x.control.Flush(); err != nil {
 		o.failed = err
 	}
 	return o.failed
