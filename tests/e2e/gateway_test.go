@@ -112,7 +112,7 @@ providers:
 	}
 	return config + `
 models:
-  fast: { strategy: ordered, targets: [a/gemma] }
+  fast: { strategy: ordered, targets: [a/gemma, b/gemma] }
 resilience:
   circuit_breaker: { failure_threshold: 3, timeout: 2s }
 `
