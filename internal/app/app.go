@@ -24,8 +24,6 @@ import (
 	"evergate/internal/telemetry"
 )
 
-const ballastSize = 16 << 20
-
 // Options are what the command line gives.
 type Options struct {
 	Config *config.Config
@@ -55,9 +53,7 @@ type App struct {
 	back     http.Handler // the admin API, health and metrics
 	draining atomic.Bool
 	instance string // this process, in the health reply
-	// ballast is never touched, so it costs address space and no memory; it has the garbage collector run a fraction as
-	// often over a heap that would else be a few megabytes small (docs/performance.md).
-	ballast []byte
+	ballast  []byte
 
 	reload    sync.Mutex // serialises reloads; guards the two below
 	config    atomic.Pointer[config.Config]
@@ -73,7 +69,7 @@ type App struct {
 
 // New wires an App without serving.
 func New(o Options) (*App, error) {
-	a := &App{opts: o, log: o.Logger, instance: fmt.Sprintf("%08x", rand.Uint32()), ballast: make([]byte, ballastSize)} //nolint:gosec // a name, not a secret
+	a := &App{opts: o, log: o.Logger, instance: fmt.Sprintf("%08x", rand.Uint32())} //nolint:gosec // a name, not a secret
 	a.hard, a.abandon = context.WithCancelCause(context.Background())
 	if a.opts.Listen == nil {
 		a.opts.Listen = net.Listen
@@ -161,6 +157,8 @@ func (a *App) Start() error {
 	}
 	a.addr = addr
 	a.catalog.Start(ctx)
+	a.ballast = make([]byte, ballastSize)
+	a.served.Go(func() { a.tidy(ctx) })
 	if a.opts.Watch != "" && a.opts.Load != nil {
 		if err := a.watchFile(ctx, a.opts.Watch); err != nil {
 			a.log.Warn("the config file is not watched; SIGHUP reloads it", "error", err.Error())

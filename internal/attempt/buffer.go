@@ -16,7 +16,7 @@ type Buffer struct {
 
 // Buffers are pooled by size class, so that one huge body does not make every small one expensive.
 const (
-	minClass = 12 // 4 KiB
+	minClass = 9  // 512 B
 	maxClass = 21 // 2 MiB; larger ones are left to the garbage collector
 )
 

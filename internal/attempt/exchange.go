@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"evergate/internal/failover"
@@ -97,7 +98,32 @@ func (e *exchange) refused(resp *http.Response) *fault.Fault {
 	defer buf.Release()
 	_ = readAll(resp.Body, buf, maxErrorBody)
 	code, message := e.x.c.Dialect.ReadError(buf.B)
-	return e.leg.Upstream.Classify(resp.StatusCode, resp.Header, buf.B, code, message)
+	f := e.leg.Upstream.Classify(resp.StatusCode, resp.Header, buf.B, code, message)
+	if e.x.c.Dialect.Side() && routeMissing(f, e.leg.Target.Model) {
+		missing := *f
+		missing.Class = fault.RouteMissing
+		return &missing
+	}
+	return f
+}
+
+// routeMissing says whether a refusal means that the server does not have the route (R9): a 405 or 501, or a 404 whose
+// words are not about a model. A fault that was given another class was said more clearly, or is the user's rule.
+func routeMissing(f *fault.Fault, model string) bool {
+	switch f.Class {
+	case fault.ModelMissing, fault.Rejected, fault.Upstream:
+	default:
+		return false
+	}
+	switch f.Status {
+	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		return true
+	case http.StatusNotFound:
+		words := strings.ToLower(f.Code + " " + f.Message)
+		named := len(model) > 3 && strings.Contains(words, strings.ToLower(model)) // shorter ids stand in any text
+		return !named && !strings.Contains(words, "model")
+	}
+	return false
 }
 
 // own says whose doing a fault was: an attempt that ended because the client left, or the gateway stops, is nobody's

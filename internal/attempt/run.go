@@ -30,15 +30,17 @@ type Runner struct {
 
 // run is one request on its way.
 type run struct {
-	r       *Runner
-	c       *Call
-	sink    Sink
-	now     time.Time // the moment of the decision at hand
-	res     Result
-	session failover.Session
-	space   [4]failover.Target
-	steps   [2]journal.Step
-	first   exchange // most requests make one attempt
+	r        *Runner
+	c        *Call
+	sink     Sink
+	now      time.Time // the moment of the decision at hand
+	move     failover.Move
+	deadline time.Time // of timeouts.total; zero: none
+	res      Result
+	session  failover.Session
+	space    [4]failover.Target
+	steps    [2]journal.Step
+	first    exchange // most requests make one attempt
 	// lost is the last failed attempt, for failover metrics.
 	lostProvider, lostReason string
 }
@@ -46,50 +48,64 @@ type run struct {
 // Run tries the call's legs until one answers or nothing is left (RESILIENCE §5). It returns when the answer was handed to the sink
 // whole, or was cut, or nobody answered; what the client hears of a failure is the caller's to say.
 func (r *Runner) Run(ctx context.Context, c *Call, sink Sink) *Result {
+	x := r.begin(c, sink)
+	for !x.step(ctx) {
+		x.now = time.Now()
+	}
+	return &x.res
+}
+
+// begin opens the session and notes what is blocked (R50).
+func (r *Runner) begin(c *Call, sink Sink) *run {
 	x := &run{r: r, c: c, sink: sink, now: c.Start}
 	x.res.Steps = x.steps[:0]
-	first := &c.Legs[0]
-	var deadline time.Time
-	if total := first.Target.Timeouts.Total; total > 0 {
-		deadline = c.Start.Add(total)
+	if total := c.Legs[0].Target.Timeouts.Total; total > 0 {
+		x.deadline = c.Start.Add(total)
 	}
 	targets := x.space[:0]
 	for i := range c.Legs {
 		targets = append(targets, failover.Target{Target: &c.Legs[i].Target, Settings: c.Legs[i].Settings})
 	}
-	x.session.Begin(failover.Params{Targets: targets, Stream: c.Request.Stream, Deadline: deadline}, x)
+	x.session.Begin(failover.Params{Targets: targets, Stream: c.Request.Stream, Deadline: x.deadline}, x)
 	x.noteBlocked()
 	r.Health.CountRequest(x.now)
+	return x
+}
+
+// step makes the session's next move; true: the request has ended.
+func (x *run) step(ctx context.Context) (ended bool) {
+	switch x.next() {
+	case failover.Try:
+		return x.try(ctx)
+	case failover.Wait:
+		return x.wait(ctx, x.move.For)
+	case failover.Stop:
+		x.stop()
+	}
+	return true
+}
+
+// next asks the session for its next move that the retry budget allows.
+func (x *run) next() failover.Kind {
 	for {
-		m := x.session.Next(x.now, x, rand.Float64()) //nolint:gosec // jitter, not secrets
-		if m.Draw && !r.Health.DrawRetry(x.now, first.Settings.Retry.Budget) {
-			x.session.Refused()
-			continue
+		x.move = x.session.Next(x.now, x, rand.Float64()) //nolint:gosec // jitter, not secrets
+		if !x.move.Draw || x.r.Health.DrawRetry(x.now, x.c.Legs[0].Settings.Retry.Budget) {
+			return x.move.Kind
 		}
-		switch m.Kind {
-		case failover.Stop:
-			x.res.Final = x.session.Final(x.now, x)
-			return &x.res
-		case failover.Wait:
-			if !x.wait(ctx, m.For) {
-				x.res.Final = failover.Final{Ending: failover.ClientLeft, Fault: &fault.Fault{Class: fault.ClientGone}}
-				return &x.res
-			}
-		case failover.Try:
-			if x.try(ctx, m, deadline) {
-				return &x.res
-			}
-		}
-		x.now = time.Now()
+		x.session.Refused()
 	}
 }
 
-// wait sleeps between attempts; false: the client went away. With too many sleepers it tells the session and does not.
-func (x *run) wait(ctx context.Context, d time.Duration) bool {
+// stop says how a request ends that got no answer (R55).
+func (x *run) stop() { x.res.Final = x.session.Final(x.now, x) }
+
+// wait sleeps between attempts; true: the client went away, and the request has ended. With too many sleepers it tells
+// the session and does not.
+func (x *run) wait(ctx context.Context, d time.Duration) (ended bool) {
 	if x.r.waiting.Add(1) > maxWaiting {
 		x.r.waiting.Add(-1)
 		x.session.Refused()
-		return true
+		return false
 	}
 	defer x.r.waiting.Add(-1)
 	t := time.NewTimer(d)
@@ -97,9 +113,10 @@ func (x *run) wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-t.C:
 		x.res.Waits += d
-		return true
-	case <-ctx.Done():
 		return false
+	case <-ctx.Done():
+		x.res.Final = failover.Final{Ending: failover.ClientLeft, Fault: &fault.Fault{Class: fault.ClientGone}}
+		return true
 	}
 }
 
@@ -128,32 +145,48 @@ func (x *run) noteSkip(leg *Leg, credential string, b resilience.Block) {
 	})
 }
 
-// try makes one attempt; true: the request has ended (answered, or cut after its commit).
-func (x *run) try(ctx context.Context, m failover.Move, deadline time.Time) (ended bool) {
-	leg := &x.c.Legs[m.Target]
-	limits := cut(leg.Target.Timeouts, x.now, deadline, m.Untried)
-	permit, block := leg.Guards.Admit(x.now, m.Credential, leg.Target.Model, x.now.Add(lease(limits, x.c.Request.Stream)), m.Force)
-	if block.Blocked() {
-		x.noteSkip(leg, leg.Guards.CredentialName(m.Credential), block)
-		x.session.Denied(m)
-		return false
-	}
+// try makes one attempt; true: the request has ended (answered, or cut after its commit). What comes before and after
+// the exchange is apart from it, so that the stack of an open stream stays small.
+func (x *run) try(ctx context.Context) (ended bool) {
 	e := &x.first
 	if e.x != nil {
 		e = new(exchange)
 	}
-	*e = exchange{x: x, leg: leg, move: m, permit: permit, limits: limits, start: x.now, parent: ctx}
-	f := e.do()
+	if !x.admit(e) {
+		return false
+	}
+	e.parent = ctx
+	return x.conclude(e, e.do())
+}
+
+// admit asks for the permit and prepares the exchange; false: it was refused, and that is in the trail.
+func (x *run) admit(e *exchange) bool {
+	m := &x.move
+	leg := &x.c.Legs[m.Target]
+	e.limits = cut(leg.Target.Timeouts, x.now, x.deadline, m.Untried)
+	var block resilience.Block
+	e.permit, block = leg.Guards.Admit(x.now, m.Credential, leg.Target.Model, x.now.Add(lease(e.limits, x.c.Request.Stream)), m.Force)
+	if block.Blocked() {
+		x.noteSkip(leg, leg.Guards.CredentialName(m.Credential), block)
+		x.session.Denied(*m)
+		return false
+	}
+	e.x, e.leg, e.move, e.start = x, leg, *m, x.now
+	return true
+}
+
+// conclude takes the exchange's outcome to the guards, the trail and the session.
+func (x *run) conclude(e *exchange, f *fault.Fault) (ended bool) {
 	x.now = time.Now()
 	before := e.finish(f)
 	if f == nil {
 		x.res.OK = true
 		return true
 	}
-	x.session.Failed(x.now, x, m, f, before, rand.Float64()) //nolint:gosec // jitter, not secrets
-	x.lostProvider, x.lostReason = leg.Target.Provider, f.Class.String()
+	x.session.Failed(x.now, x, e.move, f, before, rand.Float64()) //nolint:gosec // jitter, not secrets
+	x.lostProvider, x.lostReason = e.leg.Target.Provider, f.Class.String()
 	if x.res.Committed || f.Class == fault.ClientGone {
-		x.res.Final = x.session.Final(x.now, x)
+		x.stop()
 		return true
 	}
 	return false

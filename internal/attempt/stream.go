@@ -15,7 +15,7 @@ import (
 const (
 	// readSize is what one read of a stream may bring at first: most carry one small event, and the buffer is kept for
 	// as long as the stream is open.
-	readSize = 4 << 10
+	readSize = 1 << 10
 	// burstSize is the buffer of a stream that fills reads.
 	burstSize = 32 << 10
 	// maxUncommitted bounds what is held back of a stream before its first content event.
@@ -68,6 +68,9 @@ func (e *exchange) stream(resp *http.Response) *fault.Fault {
 			if f := r.frames(now, false); f != nil {
 				return f
 			}
+			if f := r.flush(); f != nil {
+				return f
+			}
 			if r.ended {
 				r.drain(resp.Body)
 				return nil
@@ -87,7 +90,7 @@ func (r *relay) read(body io.Reader) (int, error) {
 		r.buf.B, r.from, r.keep = r.buf.B[:n], 0, 0
 	}
 	if room := cap(r.buf.B) - len(r.buf.B); r.full || room < readSize/2 {
-		r.grow(max(2*len(r.buf.B), burstSize))
+		r.grow(max(2*len(r.buf.B), min(8*cap(r.buf.B), burstSize)))
 	}
 	n, err := body.Read(r.buf.B[len(r.buf.B):cap(r.buf.B)])
 	r.buf.B = r.buf.B[:len(r.buf.B)+n]
@@ -135,7 +138,7 @@ func (r *relay) frames(now time.Time, eof bool) *fault.Fault {
 			break
 		}
 	}
-	return r.pass(r.from, true)
+	return r.pass(r.from)
 }
 
 // frame judges one frame and says what becomes of it.
@@ -187,7 +190,7 @@ func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
 
 // leaveOut passes on what stands before a frame and skips the frame.
 func (r *relay) leaveOut(start int) *fault.Fault {
-	if f := r.pass(start, false); f != nil {
+	if f := r.pass(start); f != nil {
 		return f
 	}
 	r.keep = r.from
@@ -195,19 +198,23 @@ func (r *relay) leaveOut(start int) *fault.Fault {
 }
 
 // pass hands buf[keep:to] on: to the client after the commit, into held before it.
-func (r *relay) pass(to int, flush bool) *fault.Fault {
+func (r *relay) pass(to int) *fault.Fault {
 	p := r.buf.B[r.keep:to]
 	r.keep = to
-	if len(p) > 0 {
-		if f := r.write(p); f != nil {
-			return f
-		}
+	if len(p) == 0 {
+		return nil
 	}
-	if flush && r.wrote {
-		r.wrote = false
-		if err := r.e.x.sink.Flush(); err != nil {
-			return gone(err)
-		}
+	return r.write(p)
+}
+
+// flush sends what was written: once for each read.
+func (r *relay) flush() *fault.Fault {
+	if !r.wrote {
+		return nil
+	}
+	r.wrote = false
+	if err := r.e.x.sink.Flush(); err != nil {
+		return gone(err)
 	}
 	return nil
 }
@@ -277,7 +284,7 @@ func (r *relay) over(err error) *fault.Fault {
 		if f := r.close(); f != nil {
 			return f
 		}
-		return r.pass(r.from, true)
+		return r.pass(r.from)
 	}
 	if err != io.EOF { //nolint:errorlint // as above
 		return r.broken(r.from, e.leg.Upstream.ReadFault(e.ctx, err))
@@ -291,7 +298,7 @@ func (r *relay) broken(to int, f *fault.Fault) *fault.Fault {
 	if !r.begun {
 		return f
 	}
-	if g := r.pass(max(to, r.keep), true); g != nil {
+	if g := r.pass(max(to, r.keep)); g != nil {
 		return g
 	}
 	cut := *f

@@ -168,9 +168,11 @@ func TestSession(t *testing.T) {
 		budget int // 0: plenty, -1: none
 		limit  time.Duration
 		stream bool
-		want   string
-		ending Ending
-		after  time.Duration
+		// provider of all targets; empty: each has its own
+		provider string
+		want     string
+		ending   Ending
+		after    time.Duration
 	}{
 		{name: "R50 the first answers", models: []string{"a", "b"}, script: map[int][]result{0: {{}}}, want: "0 ok"},
 		{
@@ -381,10 +383,108 @@ func TestSession(t *testing.T) {
 			world: world{blocks: [][]resilience.Block{{block(resilience.RateLimited, 10*time.Second, true)}}},
 			want:  "", ending: AllLimited, after: 10 * time.Second,
 		},
+		{
+			name: "R50 a candidate that was blocked and is free by the time the pass is over is tried, without a wait", models: []string{"a", "b"},
+			world:  world{blocks: [][]resilience.Block{{block(resilience.RateLimited, time.Second, true)}, {{}}}},
+			script: map[int][]result{0: {{}}, 1: {{f: class(fault.Timeout).f, takes: 5 * time.Second}}}, want: "1 0 ok",
+		},
+		{
+			name: "R52 a round asks no new credential of a target that failed by itself", models: []string{"a", "b"},
+			set:    []func(*resilience.Settings){noDoubt, retries(1)},
+			world:  world{blocks: [][]resilience.Block{make([]resilience.Block, 2), make([]resilience.Block, 1)}},
+			script: map[int][]result{0: {class(fault.Timeout), {}}, 1: {status(503)}}, want: "0.0 1 (1s) 1", ending: AllFailed,
+		},
+		{
+			name: "R52 keys do not multiply the retries of a target that failed by itself", models: []string{"a"},
+			set:    []func(*resilience.Settings){noDoubt, retries(2)},
+			world:  world{blocks: [][]resilience.Block{make([]resilience.Block, 3)}},
+			script: map[int][]result{0: {status(503)}}, want: "0.0 (1s) 0.0 (2s) 0.0", ending: OneFailed,
+		},
+		{
+			name: "R52a not for the second failure in a row either", models: []string{"a"}, set: []func(*resilience.Settings){retries(2)},
+			script: map[int][]result{0: {status(504), status(503), status(503)}}, want: "0 (1s) 0 (2s) 0", ending: OneFailed,
+		},
+		{
+			name: "R52b max_wait 0 turns it off, for a Retry-After of 0 too", models: []string{"a", "b"},
+			set:    []func(*resilience.Settings){func(s *resilience.Settings) { s.Retry.MaxWait = 0 }},
+			script: map[int][]result{0: {status(429, after(0))}, 1: {{}}}, want: "0 1 ok",
+		},
+		{
+			name: "R52 a cooldown that ends within the backoff is no matter, beyond max_wait too", models: []string{"a"},
+			set: []func(*resilience.Settings){retries(1), func(s *resilience.Settings) { s.Retry.InitialBackoff = 5 * time.Second }},
+			script: map[int][]result{0: {
+				{f: status(429).f, block: ptr(block(resilience.RateLimited, 4*time.Second, false))}, {},
+			}},
+			want: "0 (5s) 0 ok",
+		},
+		{
+			name: "R52 but a time that the upstream named beyond max_wait ends it, within the backoff too", models: []string{"a"},
+			set:    []func(*resilience.Settings){retries(1), func(s *resilience.Settings) { s.Retry.InitialBackoff = 5 * time.Second }},
+			script: map[int][]result{0: {status(429, after(4*time.Second))}}, want: "0", ending: AllLimited, after: 4 * time.Second,
+		},
+		{
+			name: "R52 a 503's named wait beyond max_wait is handed over, too", models: []string{"a"},
+			script: map[int][]result{0: {status(503, after(20*time.Second))}}, want: "0", ending: OneFailed, after: 20 * time.Second,
+		},
+		{
+			name: "R52 of several named waits the soonest; a failure that is not walked over again has no say", models: []string{"a", "b", "c"},
+			set:    []func(*resilience.Settings){noDoubt},
+			script: map[int][]result{0: {status(503, after(40*time.Second))}, 1: {status(500)}, 2: {status(503, after(20*time.Second))}},
+			want:   "0 1 2", ending: AllFailed, after: 20 * time.Second,
+		},
+		{
+			name: "R55 a definite answer goes back, also when the time is up", models: []string{"a"}, limit: time.Second,
+			script: map[int][]result{0: {{f: status(400).f, takes: time.Second}}}, want: "0", ending: PassBack,
+		},
+		{
+			name: "R51 two targets of one provider: the second with the credential of the first", models: []string{"a", "b"}, provider: "p",
+			world: world{blocks: [][]resilience.Block{
+				{block(resilience.RateLimited, 20*time.Second, false), block(resilience.RateLimited, 30*time.Second, false)},
+				{block(resilience.RateLimited, 40*time.Second, false), block(resilience.RateLimited, 30*time.Second, false)},
+			}},
+			script: map[int][]result{0: {status(500)}, 1: {{}}}, want: "0.0! 1.0! ok",
+		},
+		{
+			name: "R51 what was waited for is a candidate like any other", models: []string{"a"},
+			world:  world{blocks: [][]resilience.Block{{block(resilience.RateLimited, 2*time.Second, false)}}},
+			script: map[int][]result{0: {status(503), status(503), {}}}, want: "(2.1s) 0 (150ms) 0 (1s) 0 ok",
+		},
+		{
+			name: "R51 what was forced is not asked again while it is blocked", models: []string{"a", "b"},
+			world: world{blocks: [][]resilience.Block{
+				{block(resilience.CircuitOpen, 20*time.Second, false)}, {block(resilience.RateLimited, 30*time.Second, false)},
+			}},
+			script: map[int][]result{0: {status(503)}, 1: {status(503)}}, want: "0! 1!", ending: AllFailed,
+		},
+		{
+			name: "R53 in a forced walk too the budget is drawn before waiting", models: []string{"a", "b"}, budget: -1,
+			world: world{blocks: [][]resilience.Block{
+				{block(resilience.CircuitOpen, 20*time.Second, false)}, {block(resilience.CircuitOpen, 2*time.Second, false)},
+			}},
+			script: map[int][]result{0: {status(500)}, 1: {{}}}, want: "0! refused", ending: AllFailed,
+		},
+		{
+			name: "R54 no wait for a block that would end after the deadline with its jitter", models: []string{"a"}, limit: 2 * time.Second,
+			world:  world{blocks: [][]resilience.Block{{block(resilience.RateLimited, 1950*time.Millisecond, false)}}},
+			script: map[int][]result{0: {{}}}, want: "0! ok",
+		},
+		{
+			name: "R51 a target without any credential for its model is no circuit that clears", models: []string{"a", "b"},
+			set: []func(*resilience.Settings){func(s *resilience.Settings) { s.WhenAllBlocked = resilience.FailFast }},
+			world: world{blocks: [][]resilience.Block{
+				{block(resilience.CircuitOpen, 20*time.Second, false)}, {},
+			}},
+			want: "", ending: CircuitOpen, after: 20 * time.Second,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := Params{Targets: targets(tt.models, tt.set...), Stream: tt.stream}
+			for i := range p.Targets {
+				if tt.provider != "" {
+					p.Targets[i].Provider = tt.provider
+				}
+			}
 			if tt.limit > 0 {
 				p.Deadline = t0.Add(tt.limit)
 			}
@@ -408,45 +508,3 @@ func TestSession(t *testing.T) {
 }
 
 func ptr[T any](v T) *T { return &v }
-
-// R51: where the upstream named a later time, one request at a time tries early; the others are told that time.
-func TestEarlyTryTaken(t *testing.T) {
-	w := &world{now: t0, blocks: [][]resilience.Block{{block(resilience.RateLimited, 40*time.Second, true)}}, failures: []int{0}}
-	s := New(Params{Targets: targets([]string{"a"})}, w)
-	m := s.Next(t0, w, 0.5)
-	if m.Kind != Try || !m.Force {
-		t.Fatalf("move %+v, want a forced try", m)
-	}
-	s.Denied(m)
-	if m = s.Next(t0, w, 0.5); m.Kind != Stop {
-		t.Fatalf("move %+v, want stop", m)
-	}
-	if f := s.Final(t0, w); f.Ending != AllLimited || f.RetryAfter != 40*time.Second {
-		t.Fatalf("final %+v, want all limited for 40s", f)
-	}
-}
-
-// R54: while an untried, unblocked candidate remains the move says so.
-func TestUntried(t *testing.T) {
-	w := &world{now: t0, blocks: [][]resilience.Block{{{}}, {block(resilience.CircuitOpen, time.Minute, false)}, {{}}}, failures: []int{0, 0, 0}}
-	s := New(Params{Targets: targets([]string{"a", "b", "c"}, retries(0))}, w)
-	for i, want := range []bool{true, false} {
-		m := s.Next(t0, w, 0.5)
-		if m.Untried != want {
-			t.Fatalf("move %d: untried %v, want %v", i, m.Untried, want)
-		}
-		s.Failed(t0, w, m, &fault.Fault{Class: fault.Timeout}, 0, 0.5)
-	}
-}
-
-// A permit refused between plan and admission costs no attempt: the next candidate is tried.
-func TestDeniedOnTheWay(t *testing.T) {
-	w := &world{now: t0, blocks: [][]resilience.Block{{{}}, {{}}}, failures: []int{0, 0}}
-	s := New(Params{Targets: targets([]string{"a", "b"})}, w)
-	m := s.Next(t0, w, 0.5)
-	w.blocks[0][0] = block(resilience.CircuitOpen, time.Minute, false)
-	s.Denied(m)
-	if m = s.Next(t0, w, 0.5); m.Kind != Try || m.Target != 1 || s.Attempts() != 0 {
-		t.Fatalf("move %+v after %d attempts, want target 1 after none", m, s.Attempts())
-	}
-}

@@ -31,6 +31,7 @@ const (
 	Invalid              // R14: a 2xx that is not an answer, or a 3xx
 	Cut                  // R15: the stream died after the commit point
 	Next                 // a classify rule's "next": try another candidate, nobody's fault
+	RouteMissing         // R9: 404, 405 or 501 of a side route whose body names no model: the route is missing there
 	ClientDeadline       // R13: a deadline that the caller chose ran out
 )
 
@@ -39,7 +40,7 @@ var classWords = [...]string{
 	RateLimited: "rate_limited", Quota: "quota_exhausted", ModelLimited: "model_limited", Auth: "auth_failed",
 	CallerAuth: "caller_auth_failed", ModelMissing: "model_missing", Rejected: "rejected",
 	ContextLength: "context_length", ContentFilter: "content_filter", ClientGone: "client_gone",
-	Invalid: "invalid_answer", Cut: "cut", Next: "next", ClientDeadline: "client_deadline",
+	Invalid: "invalid_answer", Cut: "cut", Next: "next", RouteMissing: "route_missing", ClientDeadline: "client_deadline",
 }
 
 // String is the word used in logs, metrics, trails and error bodies.
@@ -54,7 +55,7 @@ func (c Class) String() string {
 // candidate?" column). ContextLength and ContentFilter have targets of their own and are not decided here.
 func (c Class) Retryable() bool {
 	switch c {
-	case Connect, Reset, Timeout, Upstream, RateLimited, Quota, ModelLimited, Auth, ModelMissing, Invalid, Next:
+	case Connect, Reset, Timeout, Upstream, RateLimited, Quota, ModelLimited, Auth, ModelMissing, RouteMissing, Invalid, Next:
 		return true
 	case Unknown, CallerAuth, Rejected, ContextLength, ContentFilter, ClientGone, Cut, ClientDeadline:
 	}
@@ -67,7 +68,7 @@ func (c Class) BreakerFailure() bool {
 	case Connect, Reset, Timeout, Upstream, Invalid, Cut:
 		return true
 	case Unknown, RateLimited, Quota, ModelLimited, Auth, CallerAuth, ModelMissing, Rejected, ContextLength,
-		ContentFilter, ClientGone, Next, ClientDeadline:
+		ContentFilter, ClientGone, Next, RouteMissing, ClientDeadline:
 	}
 	return false
 }

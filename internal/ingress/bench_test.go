@@ -27,10 +27,12 @@ func (u *instant) Send(_ context.Context, r *attempt.Outgoing) (*http.Response, 
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(u.body)), ContentLength: int64(len(u.body))}, nil
 }
 
-func (u *instant) Classify(int, http.Header, []byte, string, string) *fault.Fault { return &fault.Fault{} }
-func (u *instant) Refine(f *fault.Fault) *fault.Fault                              { return f }
-func (u *instant) ReadFault(context.Context, error) *fault.Fault                   { return &fault.Fault{} }
-func (u *instant) CanStreamUsage() bool                                            { return true }
+func (u *instant) Classify(int, http.Header, []byte, string, string) *fault.Fault {
+	return &fault.Fault{}
+}
+func (u *instant) Refine(f *fault.Fault) *fault.Fault            { return f }
+func (u *instant) ReadFault(context.Context, error) *fault.Fault { return &fault.Fault{} }
+func (u *instant) CanStreamUsage() bool                          { return true }
 
 type deaf struct{}
 

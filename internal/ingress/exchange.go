@@ -31,10 +31,10 @@ type exchange struct {
 	start   time.Time
 	id      string
 
-	key     string // the caller's, by name
-	request wire.Request
-	label   string
-	out     response
+	key   string // the caller's, by name
+	call  attempt.Call
+	label string
+	out   response
 }
 
 // serve takes the request through: caller, body, model, attempts, answer.
@@ -54,22 +54,27 @@ func (x *exchange) serve() {
 		return
 	}
 	defer body.Release()
-	request, err := x.dialect.ReadRequest(body.B)
-	if err != nil {
-		x.refuse(badRequest(err))
-		return
-	}
-	x.request = request
-	legs, f := x.legs()
-	if f != nil {
+	x.call.Body, x.call.Dialect, x.call.Header, x.call.Start = body, x.dialect, x.r.Header, x.start
+	if f := x.readRequest(); f != nil {
 		x.refuse(*f)
 		return
 	}
 	x.out.x = x
-	result := x.h.runner.Run(x.r.Context(), &attempt.Call{
-		Dialect: x.dialect, Request: request, Body: body, Header: x.r.Header, Legs: legs, Start: x.start,
-	}, &x.out)
+	result := x.h.runner.Run(x.r.Context(), &x.call, &x.out)
 	x.end(result)
+}
+
+// readRequest has the dialect read the body and resolves the model.
+func (x *exchange) readRequest() *wire.Failure {
+	request, err := x.dialect.ReadRequest(x.call.Body.B)
+	if err != nil {
+		f := badRequest(err)
+		return &f
+	}
+	x.call.Request = request
+	legs, f := x.legs()
+	x.call.Legs = legs
+	return f
 }
 
 // authenticate checks the caller's key where keys are configured.
@@ -95,7 +100,7 @@ func (x *exchange) readBody() (*attempt.Buffer, *wire.Failure) {
 	}
 	// A body that came with its head is already here; only what must be waited for needs a limit.
 	_ = x.control.SetReadDeadline(x.start.Add(bodyTimeout)) // a writer without deadlines (tests) has no slow client either
-	buf := attempt.GetBuffer(int(max(r.ContentLength, 0)) + 512)
+	buf := attempt.GetBuffer(int(max(r.ContentLength, 0)) + 64)
 	for {
 		n, err := r.Body.Read(buf.B[len(buf.B):cap(buf.B)])
 		buf.B = buf.B[:len(buf.B)+n]
@@ -142,7 +147,7 @@ func checkContentType(h http.Header) *wire.Failure {
 
 // legs resolves the model and makes its targets ready.
 func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
-	name := x.request.Model
+	name := x.call.Request.Model
 	if !x.cfg.Keys.MayUse(x.key, name) {
 		f := failure(http.StatusForbidden, codeModelNotAllowed, "the key "+strconv.Quote(x.key)+" may not use the model "+strconv.Quote(clip(name)))
 		f.Param = "model"
@@ -230,8 +235,8 @@ const statusClientGone = 499
 func (x *exchange) tell(res *attempt.Result, status int, code string) {
 	now := time.Now()
 	fact := journal.Request{
-		ID: x.id, Start: x.start, Dialect: x.dialect.Name(), Stream: x.request.Stream, Key: x.key,
-		Asked: clip(x.request.Model), Route: x.label, Status: status, Code: code, Committed: res.Committed,
+		ID: x.id, Start: x.start, Dialect: x.dialect.Name(), Stream: x.call.Request.Stream, Key: x.key,
+		Asked: clip(x.call.Request.Model), Route: x.label, Status: status, Code: code, Committed: res.Committed,
 		Duration: now.Sub(x.start), Upstream: res.Upstream, Waits: res.Waits, Usage: journal.Usage(res.Reply.Usage),
 		Finish: res.Reply.Finish, Dropped: res.Dropped, Trail: res.Steps,
 	}

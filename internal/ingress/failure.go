@@ -30,6 +30,7 @@ const (
 	codeInvalidKey      = "invalid_api_key"
 	codeModelNotAllowed = "model_not_allowed"
 	codeTooLarge        = "request_too_large"
+	codeNotFound        = "not_found"
 	codeShuttingDown    = "shutting_down"
 )
 
@@ -86,18 +87,18 @@ func (x *exchange) failureOf(res *attempt.Result) wire.Failure {
 			fmt.Sprintf("no answer within the time limit for this request (%s)%s", time.Since(x.start).Round(time.Millisecond), words))
 	case failover.AllLimited:
 		f = failure(http.StatusTooManyRequests, codeAllLimited,
-			fmt.Sprintf("every provider of the model %q is rate limited%s", clip(x.request.Model), words))
+			fmt.Sprintf("every provider of the model %q is rate limited%s", clip(x.call.Request.Model), words))
 	case failover.CircuitOpen:
 		f = failure(http.StatusServiceUnavailable, codeCircuitOpen,
 			"circuit breaker is open - provider temporarily unavailable"+words)
 	case failover.OneFailed:
-		f = failure(http.StatusBadGateway, codeProvider, "the provider of the model "+strconv.Quote(clip(x.request.Model))+" failed"+words)
+		f = failure(http.StatusBadGateway, codeProvider, "the provider of the model "+strconv.Quote(clip(x.call.Request.Model))+" failed"+words)
 		if final.PassStatus && final.Fault != nil && final.Fault.Status >= 500 {
 			f.Status = final.Fault.Status
 		}
 	case failover.AllFailed:
 		f = failure(http.StatusBadGateway, codeAllFailed,
-			fmt.Sprintf("all %d targets of the model %q failed; the last%s", countTargets(res), clip(x.request.Model), words))
+			fmt.Sprintf("all %d targets of the model %q failed; the last%s", countTargets(res), clip(x.call.Request.Model), words))
 	}
 	f.RequestID = x.id
 	for i := range res.Steps {
@@ -112,6 +113,9 @@ func (x *exchange) failureOf(res *attempt.Result) wire.Failure {
 // passBack is an upstream's own refusal (R8, R10-R12), or an outcome that a classify rule sends back.
 func (x *exchange) passBack(ft *fault.Fault) wire.Failure {
 	switch {
+	case ft.Class == fault.RouteMissing: // 405 and 501, too: what the client can do about it is to ask for another model
+		return failure(http.StatusNotFound, codeNotFound,
+			fmt.Sprintf("no provider of the model %q has a route for %s%s", clip(x.call.Request.Model), x.dialect.Name(), upstreamWords(ft)))
 	case ft.Status >= 400:
 		f := failure(ft.Status, ft.Code, ft.Message)
 		if f.Message == "" {
@@ -187,7 +191,7 @@ func (x *exchange) failureHeader(res *attempt.Result, f wire.Failure) http.Heade
 // ownBody is the upstream's own error body where it goes back as it is (R8, R10-R12): same dialect, same words, its
 // type, param and code kept. Nil where it is not an error object that an SDK can read.
 func ownBody(final failover.Final) []byte {
-	if final.Ending != failover.PassBack || final.Fault.Status < 400 {
+	if final.Ending != failover.PassBack || final.Fault.Status < 400 || final.Fault.Class == fault.RouteMissing {
 		return nil
 	}
 	r := jsonscan.New(final.Fault.Body)

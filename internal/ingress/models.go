@@ -18,7 +18,7 @@ func (h *Handler) serveOther(cfg *Config, w http.ResponseWriter, r *http.Request
 	id, one := strings.CutPrefix(path, "/models/")
 	switch {
 	case path != "/models" && !one:
-		f := failure(http.StatusNotFound, "not_found", "there is no route "+strconv.Quote(clip(r.URL.Path))+" here; see docs/api.md")
+		f := failure(http.StatusNotFound, codeNotFound, "there is no route "+strconv.Quote(clip(r.URL.Path))+" here; see docs/api.md")
 		f.RequestID = x.id
 		writeFailure(w, x.dialect, f, nil)
 		return

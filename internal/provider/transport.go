@@ -16,10 +16,13 @@ import (
 type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
 const (
-	maxIdlePerHost   = 1024             // a burst's connections are worth keeping: a new one costs two round trips
-	idleTimeout      = 90 * time.Second // longer than clients pause, shorter than most servers' patience
-	maxResponseHead  = 256 << 10        // bytes
-	connBuffer       = 4 << 10          // bytes, each way: they count for every open stream
+	maxIdlePerHost  = 1024             // a burst's connections are worth keeping: a new one costs two round trips
+	idleTimeout     = 90 * time.Second // longer than clients pause, shorter than most servers' patience
+	maxResponseHead = 256 << 10        // bytes
+	// Bytes, and they count for every open stream. A request's head and a small body fit into one write; larger bodies
+	// go past the buffer.
+	readBuffer       = 2 << 10
+	writeBuffer      = 1 << 10
 	http2PingAfter   = 15 * time.Second // of silence on an HTTP/2 connection with requests on it
 	http2PingTimeout = 10 * time.Second // without an answer to the ping: the connection is dead
 	http2WriteStall  = 30 * time.Second // without a byte written
@@ -45,8 +48,8 @@ func newTransport(o *Options, d *dialer) *http.Transport {
 		MaxIdleConnsPerHost:    maxIdlePerHost,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxResponseHead,
-		WriteBufferSize:        connBuffer,
-		ReadBufferSize:         connBuffer,
+		WriteBufferSize:        writeBuffer,
+		ReadBufferSize:         readBuffer,
 		HTTP2: &http.HTTP2Config{
 			SendPingTimeout: http2PingAfter, PingTimeout: http2PingTimeout, WriteByteTimeout: http2WriteStall,
 		},

@@ -208,7 +208,7 @@ func judge(o Outcome) verdict {
 	case fault.RateLimited:
 		return limited
 	case fault.Quota, fault.ModelLimited, fault.Auth, fault.CallerAuth, fault.ModelMissing, fault.Rejected,
-		fault.ContextLength, fault.ContentFilter, fault.Next:
+		fault.ContextLength, fault.ContentFilter, fault.Next, fault.RouteMissing:
 		return answered
 	case fault.Unknown, fault.ClientGone, fault.ClientDeadline:
 	}

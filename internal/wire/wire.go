@@ -146,6 +146,8 @@ type Dialect interface {
 	Name() string
 	// Path is the upstream path below the version segment, such as "/chat/completions".
 	Path() string
+	// Side says that providers commonly lack this route: a 404, 405 or 501 of it says nothing of the model (R9).
+	Side() bool
 	// ReadRequest reads what the gateway must know. The error is a *RequestError.
 	ReadRequest(body []byte) (Request, error)
 	// AppendRequest appends the request for a target to dst and returns it. If nothing changes it returns

@@ -38,6 +38,15 @@ func (Completions) Name() string { return "completions" }
 // Name is "embeddings".
 func (Embeddings) Name() string { return "embeddings" }
 
+// Side: every provider of this dialect has chat completions.
+func (Chat) Side() bool { return false }
+
+// Side: many providers have no older completions.
+func (Completions) Side() bool { return true }
+
+// Side: many providers have no embeddings.
+func (Embeddings) Side() bool { return true }
+
 // Path is where chat completions are.
 func (Chat) Path() string { return "/chat/completions" }
 

@@ -1,78 +1,11 @@
 package failover
 
 import (
-	"slices"
 	"time"
 
 	"evergate/internal/fault"
 	"evergate/internal/resilience"
 )
-
-// allBlocked begins what R51 says: the forced walk in declared order, with quota- and auth-blocked targets last, or an
-// immediate end.
-func (s *Session) allBlocked() {
-	if len(s.p.Targets) == 0 || s.p.Targets[0].Settings.WhenAllBlocked == resilience.FailFast {
-		s.done = true
-		return
-	}
-	s.walk = make([]int, 0, len(s.p.Targets))
-	for i := range s.p.Targets {
-		s.walk = append(s.walk, i)
-	}
-	slices.SortStableFunc(s.walk, func(a, b int) int { return s.hopeless(a) - s.hopeless(b) })
-	s.at = 0
-	s.plan = nil
-}
-
-// hopeless is 1 for a target whose only word is quota or a refused key: it is tried last.
-func (s *Session) hopeless(t int) int {
-	switch s.Blocked(t).Reason {
-	case resilience.QuotaExhausted, resilience.AuthFailed:
-		return 1
-	default:
-		return 0
-	}
-}
-
-// nextForced walks over blocked targets (R51). One that clears within max_wait is waited for, once. The first attempt
-// is free, those after it draw on the budget (R53).
-func (s *Session) nextForced(now time.Time, g Guards, rnd float64) Move {
-	for s.at < len(s.walk) {
-		t := s.walk[s.at]
-		c, b, ok := g.Pick(t, func(c int) bool { return s.find(t, c) != nil })
-		if c < 0 || s.tooSmall(s.p.Targets[t].Model) || s.otherCredentialUsed(t, c) {
-			s.at++
-			continue
-		}
-		try := Move{Kind: Try, Target: t, Credential: c, Why: AllBlocked, Draw: s.attempts > 0}
-		if ok {
-			s.at++
-			return try
-		}
-		set := s.p.Targets[t].Settings
-		left := b.Until.Sub(now)
-		if left > 0 && left <= set.Retry.MaxWait && s.mayRetry(set) && s.waitedFor != t && !s.late(now, left) {
-			s.waitedFor = t
-			return Move{Kind: Wait, Target: t, Credential: c, Why: AllBlocked, For: left + time.Duration(rnd*0.1*float64(left))}
-		}
-		s.at++
-		try.Force = true
-		return try
-	}
-	s.done = true
-	return Move{}
-}
-
-// otherCredentialUsed: at most one credential a provider in a forced walk.
-func (s *Session) otherCredentialUsed(t, c int) bool {
-	for i := range s.candidates {
-		k := &s.candidates[i]
-		if k.tries > 0 && k.credential != c && s.p.Targets[k.target].Provider == s.p.Targets[t].Provider {
-			return true
-		}
-	}
-	return false
-}
 
 // Ending says how a request ends that got no answer (R55).
 type Ending uint8
@@ -94,7 +27,7 @@ type Final struct {
 	Ending Ending
 	// Fault is the one whose words are shown; nil if no attempt was made.
 	Fault *fault.Fault
-	// RetryAfter is when the soonest candidate clears; 0: unknown.
+	// RetryAfter is how long until the soonest candidate clears; 0: unknown.
 	RetryAfter time.Duration
 	// Retried is true when retries were spent (x-should-retry: false).
 	Retried bool
@@ -110,10 +43,10 @@ func (s *Session) Final(now time.Time, g Guards) Final {
 		f.Ending = ClientLeft
 	case s.last != nil && s.last.Class == fault.Cut:
 		f.Ending = CutShort
-	case !s.p.Deadline.IsZero() && !now.Before(s.p.Deadline):
-		f.Ending = Deadline
 	case s.last != nil && s.last.Class != fault.ContextLength && !s.last.Class.Retryable():
-		f.Ending = PassBack
+		f.Ending = PassBack // an answer in its way, also when it came at the last moment
+	case s.late(now, 0):
+		f.Ending = Deadline
 	case s.attempts == 0:
 		f.Ending, f.RetryAfter = CircuitOpen, s.soonest(now, g)
 		if s.onlyLimits(g) {
@@ -121,13 +54,15 @@ func (s *Session) Final(now time.Time, g Guards) Final {
 		}
 	case s.everyLast(func(c fault.Class) bool { return c == fault.ContextLength }):
 		f.Ending, f.Fault = PassBack, s.refusal
+	case s.everyLast(func(c fault.Class) bool { return c == fault.RouteMissing }):
+		f.Ending = PassBack // R9
 	case s.everyLast(fault.Class.RateLimit):
 		f.Ending, f.RetryAfter = AllLimited, s.soonest(now, g)
 	case len(s.p.Targets) == 1:
-		f.Ending = OneFailed
+		f.Ending, f.RetryAfter = OneFailed, s.named(now)
 		f.PassStatus = s.p.Targets[0].Settings.PassStatus
 	default:
-		f.Ending = AllFailed
+		f.Ending, f.RetryAfter = AllFailed, s.named(now)
 	}
 	return f
 }
@@ -163,7 +98,9 @@ func (s *Session) soonest(now time.Time, g Guards) time.Duration {
 	var best time.Time
 	for i := range s.p.Targets {
 		clears := now
-		if _, b, ok := g.Pick(i, skipNone); !ok {
+		if c, b, ok := g.Pick(i, skipNone); c < 0 {
+			continue // it has no credential for the model: nothing clears
+		} else if !ok {
 			clears = b.Until
 		} else if named := s.soonestNamed(i); named.After(clears) {
 			clears = named
@@ -183,6 +120,26 @@ func (s *Session) soonestNamed(t int) time.Time {
 		k := &s.candidates[i]
 		if k.target == t && !k.notBefore.IsZero() && (best.IsZero() || k.notBefore.Before(best)) {
 			best = k.notBefore
+		}
+	}
+	return best
+}
+
+// named is how long the upstreams asked to wait before they are asked again, where that is what ended the request
+// (R52): the soonest, of the failures that a round would have mended. 0: one of them named nothing.
+func (s *Session) named(now time.Time) time.Duration {
+	var best time.Duration
+	for i := range s.candidates {
+		k := &s.candidates[i]
+		if k.last == nil || !firesRound(k.last) {
+			continue
+		}
+		d := k.notBefore.Sub(now)
+		if d <= 0 {
+			return 0
+		}
+		if best == 0 || d < best {
+			best = d
 		}
 	}
 	return best

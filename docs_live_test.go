@@ -1,0 +1,258 @@
+package evergate_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"evergate/internal/app"
+	"evergate/internal/config"
+	"evergate/internal/mock"
+	"evergate/internal/telemetry"
+)
+
+// gateway is the whole program in front of two simulated providers: one that fails for what is asked of it, and one
+// that stands in.
+type gateway struct {
+	url string
+	log lockedBuffer
+}
+
+// lockedBuffer may be written and read at once.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func simulated(t *testing.T, script string) string {
+	t.Helper()
+	s, err := mock.ParseScript([]byte(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := mock.Listen(t.Context(), "127.0.0.1:0", mock.New(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	return server.URL()
+}
+
+func startGateway(t *testing.T) *gateway {
+	t.Helper()
+	text := fmt.Sprintf(`
+server: { listen: 127.0.0.1:0 }
+admin: { pprof: true }
+providers:
+  first: { type: openai-compatible, base_url: %q, models: [m], resilience: { retry: { initial_backoff: 1ms } } }
+  second: { type: openai-compatible, base_url: %q, models: [m] }
+models:
+  fast: { targets: [first/m, second/m] }
+`, simulated(t, "rules: [{nth: 1-2, do: {status: 503}}]"), simulated(t, ""))
+	cfg, err := config.Parse("docs", []byte(text), keysOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gateway{}
+	logger, err := telemetry.NewLogger(&g.log, "json", slog.LevelDebug)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(app.Options{Config: cfg, Logger: logger, Load: func() (*config.Config, error) { return cfg, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Stop(context.Background()) })
+	g.url = "http://" + a.Addr().String()
+	return g
+}
+
+// ask sends one request and gives status and body.
+func (g *gateway) ask(t *testing.T, method, path, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, g.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // it was read
+	all, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(all)
+}
+
+// traffic has a request of every kind that logs and metrics tell of: a retry, a failover, streams, a malformed event,
+// a missing model, an embedding.
+func (g *gateway) traffic(t *testing.T) {
+	t.Helper()
+	const chat, body = "/v1/chat/completions", `{"model":%q,"stream":%t,"messages":[{"role":"user","content":"hi"}]}`
+	if status, reply := g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "fast", false)); status != http.StatusOK {
+		t.Fatalf("%d %s", status, reply)
+	}
+	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "fast", true))
+	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "second/mock-malformed", true))
+	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "second/mock-404", false))
+	g.ask(t, http.MethodPost, "/v1/embeddings", `{"model":"second/m","input":"hi"}`)
+}
+
+// Every log field is documented, and no other.
+func TestLogFields(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	g.traffic(t)
+	fields := map[string]map[string]bool{}
+	gather := func() {
+		for line := range strings.Lines(g.log.String()) {
+			var record map[string]any
+			if err := json.Unmarshal([]byte(line), &record); err != nil {
+				t.Fatalf("%v: %s", err, line)
+			}
+			msg := fmt.Sprint(record["msg"])
+			if fields[msg] == nil {
+				fields[msg] = map[string]bool{}
+			}
+			for name := range record {
+				fields[msg][name] = true
+			}
+		}
+	}
+	for end := time.Now().Add(3 * time.Second); fields["discovery"] == nil && time.Now().Before(end); {
+		gather()
+	}
+	for _, msg := range []string{"request", "guard", "discovery", "attempt"} {
+		there := slices.DeleteFunc(slices.Sorted(maps.Keys(fields[msg])), func(name string) bool {
+			return name == "time" || name == "level" || name == "msg"
+		})
+		same(t, "docs/operations.md: msg="+msg, column(table(t, "docs/operations.md", "log "+msg), 0), there)
+	}
+}
+
+// Every metric is documented with its labels, and no other.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	g.traffic(t)
+	_, text := g.ask(t, http.MethodGet, "/metrics", "")
+	labels := map[string]map[string]bool{}
+	sample := regexp.MustCompile(`(?m)^(evergate_\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? [0-9.e+-]+$`)
+	for _, m := range sample.FindAllStringSubmatch(text, -1) {
+		if labels[m[1]] == nil {
+			labels[m[1]] = map[string]bool{}
+		}
+		for _, name := range found(m[2], `(\w+)="`) {
+			if name != "le" {
+				labels[m[1]][name] = true
+			}
+		}
+	}
+	var documented, there []string
+	for _, row := range table(t, "docs/operations.md", "metrics") {
+		names := words(row[1])
+		slices.Sort(names)
+		documented = append(documented, words(row[0])[0]+" "+strings.Join(names, " "))
+	}
+	for name, set := range labels {
+		there = append(there, name+" "+strings.Join(slices.Sorted(maps.Keys(set)), " "))
+	}
+	same(t, "docs/operations.md: metrics", documented, there)
+}
+
+// Every route is documented, with its method, and no other.
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	documented := slices.Concat(column(table(t, "docs/api.md", "routes"), 0), column(table(t, "docs/operations.md", "routes"), 0))
+	for _, route := range documented {
+		method, path, _ := strings.Cut(route, " ")
+		path = strings.Replace(path, "{id}", "fast", 1)
+		if status, body := g.ask(t, method, path, ""); status == http.StatusNotFound || status == http.StatusMethodNotAllowed {
+			t.Errorf("%s answers %d: %s", route, status, body)
+		}
+		if method == http.MethodGet {
+			method = http.MethodPost
+		} else {
+			method = http.MethodGet
+		}
+		if status, _ := g.ask(t, method, path, ""); status != http.StatusMethodNotAllowed && !strings.HasPrefix(path, "/debug/") {
+			t.Errorf("%s %s answers %d", method, path, status)
+		}
+	}
+	admin := source(t, "internal/admin/admin.go")
+	there := slices.Concat(prefixed("GET ", found(admin, `"(/[a-z0-9/]+)": +\{get:`)), prefixed("POST ", found(admin, `"(/[a-z0-9/]+)": +\{post:`)),
+		prefixed("POST /v1", found(source(t, "internal/wire/openaichat/dialect.go"), `Path\(\) string \{ return "([^"]+)"`)),
+		[]string{"GET /v1/models", "GET /v1/models/{id}", "GET /debug/pprof/"})
+	same(t, "routes", documented, there)
+}
+
+func prefixed(prefix string, names []string) []string {
+	for i := range names {
+		names[i] = prefix + names[i]
+	}
+	return names
+}
+
+// Every example of x-mock-fault is one that the simulated provider understands.
+func TestFaultHeaders(t *testing.T) {
+	t.Parallel()
+	url := simulated(t, "")
+	seen := 0
+	for doc, text := range pages(t) {
+		for _, b := range blocks(doc, text) {
+			if b.marker != "faults" {
+				continue
+			}
+			for line := range strings.Lines(b.text) {
+				seen++
+				_, fault, _ := strings.Cut(strings.TrimSpace(line), ": ")
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/models", http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("X-Mock-Fault", fault)
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					continue // a fault that breaks the connection was understood
+				}
+				body, _ := io.ReadAll(resp.Body)
+				_ = resp.Body.Close()
+				if resp.StatusCode == http.StatusBadRequest {
+					t.Errorf("%s: %s: %s", b.place, fault, body)
+				}
+			}
+		}
+	}
+	if seen < 3 {
+		t.Errorf("only %d examples found", seen)
+	}
+}
