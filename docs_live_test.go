@@ -107,7 +107,7 @@ func (g *gateway) ask(t *testing.T, method, path, body string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was read
+	defer resp.Body.Close()
 	all, _ := io.ReadAll(resp.Body)
 	return resp.StatusCode, string(all)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"time"
@@ -68,7 +67,7 @@ func (d *demoCmd) Run(c *cli) error {
 	if err != nil {
 		return err
 	}
-	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
+	logger := slog.New(slog.DiscardHandler)
 	if d.Verbose {
 		verbose, closeLog, err := openLog(c, cfg.Log)
 		if err != nil {

@@ -19,7 +19,7 @@ func openLog(c *cli, l config.Log) (*slog.Logger, func(), error) {
 	}
 	if format == "" {
 		format = "json"
-		if term.IsTerminal(int(os.Stderr.Fd())) { //nolint:gosec // a file descriptor is small
+		if term.IsTerminal(int(os.Stderr.Fd())) {
 			format = "text"
 		}
 	}

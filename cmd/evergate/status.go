@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -21,9 +24,11 @@ type statusCmd struct {
 }
 
 func (s *statusCmd) Run() error {
-	terminal := term.IsTerminal(int(os.Stdout.Fd())) //nolint:gosec // a file descriptor is small
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	terminal := term.IsTerminal(int(os.Stdout.Fd()))
 	for {
-		body, err := s.fetch()
+		body, err := s.fetch(ctx)
 		if err != nil {
 			return err
 		}
@@ -44,12 +49,16 @@ func (s *statusCmd) Run() error {
 		if !s.Watch {
 			return nil
 		}
-		time.Sleep(time.Second)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
 	}
 }
 
-func (s *statusCmd) fetch() ([]byte, error) {
-	req, err := http.NewRequest(http.MethodGet, s.URL+"/admin/v1/health", http.NoBody)
+func (s *statusCmd) fetch(ctx context.Context) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/admin/v1/health", http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("--url %q: %w", s.URL, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -133,7 +132,7 @@ func TestGarbageOnTheWire(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = c.Write([]byte(text))
-			_ = c.(net.Conn).Close()
+			_ = c.Close()
 		}
 		synctest.Wait()
 		if a := s.ask("demo", false); a.status != http.StatusOK {

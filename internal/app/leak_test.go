@@ -89,7 +89,7 @@ func TestNothingLeaks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer server.Close() //nolint:errcheck // the test ends
+		defer server.Close()
 		mocks = append(mocks, p)
 		urls = append(urls, server.URL())
 	}
@@ -103,12 +103,11 @@ providers:
 models: {demo: {targets: [a/m, b/m2]}}
 resilience: {circuit_breaker: {failure_threshold: 0}}
 `, urls...)),
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Sinks: nil,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.opts.Sinks = nil
 	if err := a.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +119,7 @@ resilience: {circuit_breaker: {failure_threshold: 0}}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		if n%3 == 0 {
-			time.AfterFunc(time.Duration(rand.IntN(3000))*time.Microsecond, cancel) //nolint:gosec // any moment will do
+			time.AfterFunc(time.Duration(rand.IntN(3000))*time.Microsecond, cancel)
 		}
 		body := fmt.Sprintf(`{"model":"demo","stream":%t,"messages":[{"role":"user","content":"hi"}]}`, n%2 == 0)
 		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader([]byte(body)))
@@ -157,7 +156,7 @@ resilience: {circuit_breaker: {failure_threshold: 0}}
 			if goroutines = runtime.NumGoroutine(); goroutines < 20 {
 				break
 			}
-			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // real connections, real time
+			time.Sleep(10 * time.Millisecond)
 		}
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

@@ -86,7 +86,7 @@ models:
 // newStack starts a gateway with the configuration and a provider for each script; stopped when the test ends.
 func newStack(t testing.TB, text string, scripts map[string]mock.Script) *stack {
 	t.Helper()
-	return newStackWith(t, parse(t, text), scripts, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	return newStackWith(t, parse(t, text), scripts, slog.New(slog.DiscardHandler))
 }
 
 func newStackWith(t testing.TB, cfg *config.Config, scripts map[string]mock.Script, log *slog.Logger) *stack {

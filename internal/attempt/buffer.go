@@ -24,7 +24,7 @@ const (
 var pools [maxClass - minClass + 1]sync.Pool
 
 func class(n int) int {
-	c := max(bits.Len(uint(max(n-1, 0))), minClass) //nolint:gosec // not negative
+	c := max(bits.Len(uint(max(n-1, 0))), minClass)
 	return c
 }
 
@@ -52,7 +52,7 @@ func (b *Buffer) Release() {
 	case n > 0:
 		return
 	case n < 0:
-		panic("BUG: buffer released twice")
+		panic("BUG: buffer released twice") //nolint:forbidigo // an impossible state
 	}
 	// A buffer that grew goes to the class it can fully serve.
 	c := bits.Len(uint(cap(b.B))) - 1

@@ -36,8 +36,16 @@ func TestSniff(t *testing.T) {
 		body              string
 		decided, isStream bool
 	}{
-		{"", false, false}, {"\n \r", false, false}, {"data: x", true, true}, {": ping", true, true}, {"\ufeffdata:", true, true},
-		{"event: x", true, true}, {` {"id":1}`, true, false}, {"<html>", true, false}, {"[1]", true, false}, {"garbage", true, true},
+		{"", false, false},
+		{"\n \r", false, false},
+		{"data: x", true, true},
+		{": ping", true, true},
+		{"\ufeffdata:", true, true},
+		{"event: x", true, true},
+		{` {"id":1}`, true, false},
+		{"<html>", true, false},
+		{"[1]", true, false},
+		{"garbage", true, true},
 	}
 	for _, tt := range tests {
 		if d, s := sniff([]byte(tt.body)); d != tt.decided || d && s != tt.isStream {

@@ -227,7 +227,7 @@ func readAll(body io.Reader, buf *Buffer, limit int) error {
 		n, err := body.Read(buf.B[len(buf.B):cap(buf.B)])
 		buf.B = buf.B[:len(buf.B)+n]
 		switch {
-		case err == io.EOF: //nolint:errorlint // an io.Reader returns the bare value; a wrapped one is a cut
+		case err == io.EOF:
 			return nil
 		case err != nil:
 			return err

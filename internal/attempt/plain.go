@@ -69,7 +69,7 @@ func (e *exchange) tooLargeToHold(resp *http.Response, buf *Buffer) *fault.Fault
 		if err == nil {
 			continue
 		}
-		if err == io.EOF { //nolint:errorlint // see readAll
+		if err == io.EOF {
 			if err := e.x.sink.Write(buf.B); err != nil {
 				return gone(err)
 			}

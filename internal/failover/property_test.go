@@ -101,7 +101,11 @@ func (c *client) step() {
 		case Stop:
 			c.stop()
 		case Wait:
-			c.wait(m)
+			if c.wait(m); rapid.IntRange(0, 19).Draw(c.t, "crowd") == 0 { // as if 1,000 others waited
+				c.refused, c.move = true, Move{}
+				c.session.Refused()
+				continue
+			}
 			return
 		case Try:
 			if c.try(m) {
@@ -133,6 +137,7 @@ func (c *client) wait(m Move) {
 		most := max(set.MaxWait, resilience.Backoff(set, 100, 1))
 		c.must(m.For <= most, "R52: a round after %s, at most %s", m.For, most)
 		c.must(len(c.fresh()) == 0, "R52: a wait although %v are untried", c.fresh())
+		c.credit = 1 // of a round before it that came to no retry nothing is left
 		clear(c.inPass)
 	case First, NextCandidate, SiblingCredential:
 		c.must(false, "a wait for %s", m.Why)
@@ -168,8 +173,8 @@ func (c *client) try(m Move) bool {
 	c.must(m.Why == AllBlocked || !m.Force, "forced as %s", m.Why)
 	paid := retry || m.Why == AllBlocked && c.attempts > 0
 	if paid {
-		c.must(c.credit > 0, "R53: a retry without a draw")
-		c.credit--
+		c.must(c.credit == 1, "R53: a retry with %d draws", c.credit)
+		c.credit = 0
 	} else {
 		c.must(!m.Draw, "R53: a draw for a first try")
 	}

@@ -53,11 +53,11 @@ type Why string
 const (
 	First             Why = "first"
 	NextCandidate     Why = "next_candidate"
-	SiblingCredential Why = "sibling_credential"
-	SameTarget        Why = "same_target" // R52(a)
-	ShortWait         Why = "short_wait"  // R52(b)
-	Round             Why = "round"       // R52, a further pass
-	AllBlocked        Why = "all_blocked" // R51
+	SiblingCredential Why = "sibling_credential" //nolint:gosec // a word, not a credential
+	SameTarget        Why = "same_target"        // R52(a)
+	ShortWait         Why = "short_wait"         // R52(b)
+	Round             Why = "round"              // R52, a further pass
+	AllBlocked        Why = "all_blocked"        // R51
 )
 
 // Move is what to do next.

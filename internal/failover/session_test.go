@@ -347,7 +347,8 @@ func TestSession(t *testing.T) {
 		{
 			name: "R51 quota and auth last", models: []string{"a", "b", "c"},
 			world: world{blocks: [][]resilience.Block{
-				{block(resilience.AuthFailed, 20*time.Second, false)}, {block(resilience.QuotaExhausted, time.Hour, false)},
+				{block(resilience.AuthFailed, 20*time.Second, false)},
+				{block(resilience.QuotaExhausted, time.Hour, false)},
 				{block(resilience.CircuitOpen, 20*time.Second, false)},
 			}},
 			script: map[int][]result{0: {status(500)}, 1: {status(500)}, 2: {status(500)}}, want: "2! 0! 1!", ending: AllFailed,

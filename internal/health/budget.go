@@ -24,7 +24,7 @@ func (b *budget) start(now time.Time) {
 }
 
 func (b *budget) second(now time.Time) uint64 {
-	return uint64(max(now.Sub(b.epoch)/time.Second, 0)) //nolint:gosec // not negative
+	return uint64(max(now.Sub(b.epoch)/time.Second, 0))
 }
 
 func (b *budget) count(now time.Time) {
@@ -49,7 +49,7 @@ func (b *budget) requests(now time.Time) int64 {
 	for i := range b.slots {
 		v := b.slots[i].Load()
 		if at := v >> 32; at <= sec && at+10 > sec {
-			n += int64(v & (1<<32 - 1)) //nolint:gosec // 32 bits
+			n += int64(v & (1<<32 - 1))
 		}
 	}
 	return n

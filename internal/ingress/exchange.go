@@ -108,7 +108,7 @@ func (x *exchange) readBody() (*attempt.Buffer, *wire.Failure) {
 			buf.Release()
 			return nil, tooLarge(x.cfg.MaxBody)
 		}
-		if err == io.EOF { //nolint:errorlint // an io.Reader returns the bare value
+		if err == io.EOF {
 			break
 		}
 		if err != nil {
@@ -154,10 +154,10 @@ func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
 		return nil, &f
 	}
 	inv := x.h.discovery.Snapshot()
-	resolution, outcome := x.cfg.Table.Resolve(inv, name, rand.Float64) //nolint:gosec // load spreading
+	resolution, outcome := x.cfg.Table.Resolve(inv, name, rand.Float64)
 	if outcome == route.NotFound {
 		inv = x.h.discovery.Await(x.r.Context(), name)
-		resolution, outcome = x.cfg.Table.Resolve(inv, name, rand.Float64) //nolint:gosec // as above
+		resolution, outcome = x.cfg.Table.Resolve(inv, name, rand.Float64)
 	}
 	switch outcome {
 	case route.NotFound:
@@ -214,7 +214,7 @@ func (x *exchange) end(res *attempt.Result) {
 		return
 	case x.out.committed && !x.out.stream:
 		x.tell(res, f.Status, f.Code)
-		panic(http.ErrAbortHandler) // a plain body that broke off must not look whole
+		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break a reply off // a plain body that broke off must not look whole
 	case x.out.opened:
 		x.out.fail(f)
 	default:

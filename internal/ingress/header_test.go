@@ -73,7 +73,7 @@ func TestRequestID(t *testing.T) {
 			t.Errorf("%q became %q", bad, got)
 		}
 	}
-	if requestID(http.Header{}) == requestID(http.Header{}) {
+	if one, two := requestID(http.Header{}), requestID(http.Header{}); one == two {
 		t.Error("ids repeat")
 	}
 }

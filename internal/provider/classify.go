@@ -62,7 +62,7 @@ func (c *Client) Refine(f *fault.Fault) *fault.Fault {
 			out.Class = fault.Invalid
 		}
 	case fault.Connect, fault.Reset, fault.Timeout, fault.Quota, fault.ModelLimited, fault.Auth, fault.CallerAuth,
-		fault.ModelMissing, fault.ContextLength, fault.ContentFilter, fault.ClientGone, fault.Cut, fault.Next,
+		fault.ModelMissing, fault.ContextLength, fault.ContentFilter, fault.ClientGone, fault.Cut, fault.Next, fault.RouteMissing,
 		fault.ClientDeadline:
 	}
 	c.judge(&out, &w)

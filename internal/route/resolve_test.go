@@ -28,7 +28,8 @@ func table() *Table {
 var inventory = &Inventory{
 	ByModel: map[string][]string{"gpt-4o": {"openai"}, "shared": {"openai", "azure"}, "meta/llama:free": {"groq"}, "gone": {"off"}},
 	Providers: []ProviderModels{
-		{Name: "openai", Models: []string{"gpt-4o", "shared"}}, {Name: "azure", Models: []string{"shared"}},
+		{Name: "openai", Models: []string{"gpt-4o", "shared"}},
+		{Name: "azure", Models: []string{"shared"}},
 		{Name: "groq", Models: []string{"meta/llama:free"}},
 	},
 }

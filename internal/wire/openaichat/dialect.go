@@ -38,13 +38,13 @@ func (Completions) Name() string { return "completions" }
 // Name is "embeddings".
 func (Embeddings) Name() string { return "embeddings" }
 
-// Side: every provider of this dialect has chat completions.
+// Side is false: every provider of this dialect has chat completions.
 func (Chat) Side() bool { return false }
 
-// Side: many providers have no older completions.
+// Side is true: many providers have no older completions.
 func (Completions) Side() bool { return true }
 
-// Side: many providers have no embeddings.
+// Side is true: many providers have no embeddings.
 func (Embeddings) Side() bool { return true }
 
 // Path is where chat completions are.
