@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"evergate/internal/config"
 )
 
 // Every error code is documented, and no other.
@@ -34,13 +37,18 @@ func TestTrailWords(t *testing.T) {
 	same(t, doc+": why", column(table(t, doc, "why words"), 0), found(source(t, "internal/failover/session.go"), `Why += "(\w+)"`))
 }
 
-// The defaults of the classes are those of the table.
-func TestClassDefaults(t *testing.T) {
+// The numbers of the classes are those of the table.
+func TestClassNumbers(t *testing.T) {
 	t.Parallel()
-	numbers := source(t, "internal/config/inherit.go")
-	for _, want := range []string{"builtIn(3), builtIn(60*time.Second)", "builtIn(2), builtIn(15*time.Second)"} {
-		if !strings.Contains(numbers, want) {
-			t.Errorf("docs/failover.md says otherwise than internal/config: no %s", want)
+	for _, row := range table(t, "docs/failover.md", "class numbers") {
+		class := words(row[0])[0]
+		cfg, err := config.Parse(class, []byte("providers: { p: { type: openai, api_key: x, class: "+class+" } }"), keysOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := cfg.Providers[0].Resilience.Breaker
+		if timeout, err := time.ParseDuration(row[2]); err != nil || row[1] != strconv.Itoa(b.FailureThreshold) || timeout != b.Timeout {
+			t.Errorf("docs/failover.md: %s has %s and %s, the program %d and %v (%v)", class, row[1], row[2], b.FailureThreshold, b.Timeout, err)
 		}
 	}
 }

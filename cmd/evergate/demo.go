@@ -92,7 +92,7 @@ Try it yourself, in another terminal:
 	if d.Every > 0 {
 		go demoTraffic(ctx, "http://"+d.Listen, d.Every)
 	}
-	return runUntilSignal(a, cfg)
+	return runUntilSignal(a)
 }
 
 func noEnvironment(string) (string, bool) { return "", false }

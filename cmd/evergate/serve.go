@@ -45,7 +45,7 @@ func (s *serveCmd) Run(c *cli) error {
 	if err != nil {
 		return err
 	}
-	return runUntilSignal(a, cfg)
+	return runUntilSignal(a)
 }
 
 // load reads the file, or the environment where there is none.
@@ -82,7 +82,7 @@ func detect() (*config.Config, error) {
 }
 
 // runUntilSignal serves until SIGTERM or SIGINT, then drains; SIGHUP reloads; a second signal ends at once.
-func runUntilSignal(a *app.App, cfg *config.Config) error {
+func runUntilSignal(a *app.App) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -96,7 +96,7 @@ func runUntilSignal(a *app.App, cfg *config.Config) error {
 		}
 		break
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), cfg.Server.ShutdownGrace)
+	ctx, cancel := context.WithTimeout(context.Background(), a.Grace())
 	defer cancel()
 	go func() {
 		<-signals

@@ -50,7 +50,7 @@ type App struct {
 	catalog  *catalog.Catalog
 	ingress  *ingress.Handler
 	metrics  *telemetry.Metrics
-	back     http.Handler // the admin API, health and metrics
+	back     atomic.Pointer[http.Handler] // the admin API, health and metrics; a reload swaps it with its token
 	draining atomic.Bool
 	instance string // this process, in the health reply
 	ballast  []byte
@@ -86,7 +86,6 @@ func New(o Options) (*App, error) {
 	runner := &attempt.Runner{Health: a.health, Journal: sink}
 	a.ingress = ingress.New(dialects(), runner, sink, a.catalog)
 	a.take(o.Config, p)
-	a.back = a.adminHandler()
 	return a, nil
 }
 
@@ -96,6 +95,8 @@ func (a *App) take(c *config.Config, p *parts) {
 	a.catalog.Apply(p.sources)
 	a.ingress.Configure(ingressConfig(c, p, a.health))
 	a.config.Store(c)
+	back := a.adminHandler()
+	a.back.Store(&back)
 	old := a.upstreams
 	a.upstreams = p.upstreams
 	for name, up := range old {
@@ -133,6 +134,9 @@ func (a *App) warnRestart(next *config.Config) {
 	if now.Server.Listen != next.Server.Listen || now.Admin.Listen != next.Admin.Listen {
 		a.log.Warn("a changed listen address takes effect at the next start", "server", next.Server.Listen, "admin", next.Admin.Listen)
 	}
+	if now.Log != next.Log || now.RefreshInterval != next.RefreshInterval || now.RecheckInterval != next.RecheckInterval {
+		a.log.Warn("changed log settings and discovery intervals take effect at the next start")
+	}
 }
 
 // Start listens and serves. On an error everything that was started is stopped again.
@@ -143,7 +147,7 @@ func (a *App) Start() error {
 	front := a.split()
 	if cfg.Admin.Listen != "" {
 		front = a.ingress
-		addr, err := a.serve(cfg.Admin.Listen, a.back)
+		addr, err := a.serve(cfg.Admin.Listen, http.HandlerFunc(a.serveAdmin))
 		if err != nil {
 			_ = a.Stop(context.Background())
 			return err
@@ -225,6 +229,9 @@ func (a *App) Stop(ctx context.Context) error {
 	}
 	return err
 }
+
+// Grace is how long a stop waits for requests under way, by the configuration in force.
+func (a *App) Grace() time.Duration { return a.config.Load().Server.ShutdownGrace }
 
 // Addr is the address clients use, known after Start.
 func (a *App) Addr() net.Addr { return a.addr }

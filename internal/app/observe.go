@@ -49,11 +49,13 @@ func (a *App) providerStates() []telemetry.ProviderState {
 	return out
 }
 
+func (a *App) serveAdmin(w http.ResponseWriter, r *http.Request) { (*a.back.Load()).ServeHTTP(w, r) }
+
 // split sends a path to the data plane or to the admin API.
 func (a *App) split() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if admin.Owns(r.URL.Path) {
-			a.back.ServeHTTP(w, r)
+			a.serveAdmin(w, r)
 			return
 		}
 		a.ingress.ServeHTTP(w, r)

@@ -313,6 +313,40 @@ func TestReload(t *testing.T) {
 	})
 }
 
+// A reload also swaps the admin token and the callers' keys: rotating a secret needs no restart.
+func TestReloadRotatesSecrets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keyed := func(token, key string) string {
+			return strings.NewReplacer("admin-token", token, "{allow_anonymous: true}", "{mode: keys, keys: [{name: ci, value: "+key+"}]}").Replace(twoProviders)
+		}
+		s := newStack(t, keyed("token-one", "key-one"), map[string]mock.Script{"a": answers(), "b": answers()})
+		health := func(token string) int {
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://gateway/admin/v1/health", http.NoBody)
+			req.Header.Set("Authorization", "Bearer "+token)
+			res, err := s.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			return res.StatusCode
+		}
+		chat := func(key string) int {
+			a := s.post(t.Context(), "/v1/chat/completions", `{"model":"demo","messages":[{"role":"user","content":"hi"}]}`, "Authorization", "Bearer "+key)
+			return a.status
+		}
+		if health("token-one") != 200 || chat("key-one") != 200 || chat("key-two") != 401 {
+			t.Fatal("before the reload")
+		}
+		s.next = parse(t, keyed("token-two", "key-two"))
+		if err := s.app.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		if health("token-one") != 401 || health("token-two") != 200 || chat("key-one") != 401 || chat("key-two") != 200 {
+			t.Error("old secrets are still good, or new ones are not")
+		}
+	})
+}
+
 // SIGTERM: readiness fails, streams drain; what is left at the end of the grace period hears so in its dialect (CONTRACT §4).
 func TestDrain(t *testing.T) {
 	for _, tt := range []struct {

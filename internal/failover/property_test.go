@@ -43,8 +43,8 @@ type client struct {
 	ended    bool
 	answered bool
 	refused  bool
-	forced   bool // a forced walk was seen
-	credit   int  // draws that no retry has used yet
+	forced   bool        // a forced walk was seen
+	credit   map[Why]int // draws that no retry has used yet
 	tries    map[[2]int]int
 	inPass   map[[2]int]bool
 	noMore   map[[2]int]bool
@@ -95,7 +95,7 @@ func (c *client) step() {
 				continue
 			}
 			c.place.budget--
-			c.credit++
+			c.credit[m.Why]++
 		}
 		switch m.Kind {
 		case Stop:
@@ -137,7 +137,7 @@ func (c *client) wait(m Move) {
 		most := max(set.MaxWait, resilience.Backoff(set, 100, 1))
 		c.must(m.For <= most, "R52: a round after %s, at most %s", m.For, most)
 		c.must(len(c.fresh()) == 0, "R52: a wait although %v are untried", c.fresh())
-		c.credit = 1 // of a round before it that came to no retry nothing is left
+		c.credit[Round] = 1 // of a round before it that came to no retry nothing is left
 		clear(c.inPass)
 	case First, NextCandidate, SiblingCredential:
 		c.must(false, "a wait for %s", m.Why)
@@ -173,8 +173,8 @@ func (c *client) try(m Move) bool {
 	c.must(m.Why == AllBlocked || !m.Force, "forced as %s", m.Why)
 	paid := retry || m.Why == AllBlocked && c.attempts > 0
 	if paid {
-		c.must(c.credit == 1, "R53: a retry with %d draws", c.credit)
-		c.credit = 0
+		c.must(c.credit[m.Why] == 1, "R53: a retry with %d draws", c.credit[m.Why])
+		c.credit[m.Why] = 0
 	} else {
 		c.must(!m.Draw, "R53: a draw for a first try")
 	}
@@ -380,7 +380,7 @@ func TestEveryRequestEndsByTheRules(t *testing.T) {
 			c := &client{
 				t: t, name: fmt.Sprint("client ", i), place: w, tries: map[[2]int]int{}, inPass: map[[2]int]bool{}, noMore: map[[2]int]bool{},
 				lastOn: map[int]*fault.Fault{}, lastOf: map[[2]int]*fault.Fault{}, denied: map[[2]int]int{}, timeouts: map[[2]int]bool{},
-				small: map[string]bool{}, at: t0.Add(time.Duration(rapid.IntRange(0, 20_000).Draw(t, "arrives")) * time.Millisecond),
+				small: map[string]bool{}, credit: map[Why]int{}, at: t0.Add(time.Duration(rapid.IntRange(0, 20_000).Draw(t, "arrives")) * time.Millisecond),
 			}
 			c.p = Params{Targets: targets, Stream: rapid.Bool().Draw(t, "stream")}
 			if rapid.Bool().Draw(t, "limited") {
