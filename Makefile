@@ -1,6 +1,6 @@
 # Everything a contributor runs. `make check` is exactly what CI runs.
 #
-# Needed: Go 1.21 or newer (it fetches the toolchain that go.mod names), and for the end-to-end suite Python 3.10+ and
+# Needed: Go 1.21 or newer (it fetches the toolchain that go.mod names) and gcc for the race detector, and for the end-to-end suite Python 3.11+ and
 # Node 20+. The rest is installed here, pinned: linters through Go modules, SDKs and the model server into .venv and
 # node_modules.
 

@@ -1,5 +1,5 @@
 // Package evergate_test holds what must be true of the repository as a whole: which way imports point, what pure
-// packages may touch, how long files get, and that the paths named in the documents exist. It knows no package's code.
+// packages may touch, how long files get, and that the paths named in the documents exist..
 package evergate_test
 
 import (

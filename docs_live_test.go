@@ -81,7 +81,7 @@ models:
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(app.Options{Config: cfg, Logger: logger, Load: func() (*config.Config, error) { return cfg, nil }})
+	a, err := app.New(app.Options{Config: cfg, Logger: logger, Load: func() (*config.Config, error) { return cfg, nil }, LogDropped: func() uint64 { return 0 }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 type checkCmd struct {
-	Config string `short:"c" help:"Config file." default:"evergate.yaml" type:"path" env:"EVERGATE_CONFIG"`
+	Config string `short:"c" help:"Config file." default:"evergate.yaml" env:"EVERGATE_CONFIG"`
 }
 
 func (k *checkCmd) Run() error {
@@ -25,9 +25,16 @@ func (k *checkCmd) Run() error {
 	for _, w := range cfg.Warnings {
 		fmt.Fprintln(os.Stderr, "warning:", w)
 	}
-	fmt.Printf("%s is valid: %d providers, %d virtual models\n\n", k.Config, len(cfg.Providers), len(cfg.Table.Virtual))
+	fmt.Printf("%s is valid: %s, %s\n\n", k.Config, count(len(cfg.Providers), "provider"), count(len(cfg.Table.Virtual), "virtual model"))
 	fmt.Print(cfg.Effective())
 	return nil
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 type schemaCmd struct{}

@@ -21,7 +21,7 @@ type demoCmd struct {
 
 // The demo's providers. The first fails on a schedule, each time in another way.
 const (
-	demoChat   = `chunks: 12, latency: 40ms, first_token: 20ms, chunk_delay: 15ms`
+	demoChat   = `latency: 40ms, first_token: 20ms, chunk_delay: 15ms`
 	demoAurora = `name: aurora
 models: [demo-large]
 defaults: {` + demoChat + `}
@@ -69,11 +69,11 @@ func (d *demoCmd) Run(c *cli) error {
 	}
 	logger := slog.New(slog.DiscardHandler)
 	if d.Verbose {
-		verbose, closeLog, err := openLog(c, cfg.Log)
+		verbose, lines, err := openLog(c, cfg.Log)
 		if err != nil {
 			return err
 		}
-		defer closeLog()
+		defer lines.Close() //nolint:errcheck // there is nowhere left to say so
 		logger = verbose
 	}
 	a, err := app.New(app.Options{Config: cfg, Logger: logger, Version: version, Sinks: []journal.Sink{demoScreen{}}})
@@ -86,9 +86,9 @@ aurora fails for 12 s in every 20, once with 503s, once with resets; borealis an
 Try it yourself, in another terminal:
   curl -si http://%[1]s/v1/chat/completions -H 'Content-Type: application/json' \
     -d '{"model":"demo","messages":[{"role":"user","content":"hello"}]}'
-  evergate status --url http://%[1]s
+  %[2]s status --url http://%[1]s
 
-`, d.Listen)
+`, d.Listen, os.Args[0])
 	if d.Every > 0 {
 		go demoTraffic(ctx, "http://"+d.Listen, d.Every)
 	}

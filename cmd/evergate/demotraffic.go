@@ -58,7 +58,8 @@ func (demoScreen) RequestEnded(r *journal.Request) {
 func (demoScreen) AttemptEnded(*journal.Attempt) {}
 
 func (demoScreen) GuardChanged(g *journal.Guard) {
-	fmt.Printf("%s  %s of %s: %s -> %s %s\n", g.At.Format("15:04:05"), strings.ReplaceAll(g.Guard, "_", " "), g.Provider, g.From, g.To, g.Reason)
+	fmt.Println(strings.TrimSpace(fmt.Sprintf("%s  %s of %s: %s -> %s  %s", g.At.Format("15:04:05"), strings.ReplaceAll(g.Guard, "_", " "),
+		g.Provider, g.From, g.To, g.Reason)))
 }
 
 func (demoScreen) DiscoveryChanged(*journal.Discovery) {}

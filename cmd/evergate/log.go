@@ -12,7 +12,7 @@ import (
 )
 
 // openLog makes the logger: flag before environment before file; text when standard error is a terminal, else JSON.
-func openLog(c *cli, l config.Log) (*slog.Logger, func(), error) {
+func openLog(c *cli, l config.Log) (*slog.Logger, *telemetry.LineWriter, error) {
 	format := c.LogFormat
 	if format == "auto" {
 		format = l.Format
@@ -36,5 +36,5 @@ func openLog(c *cli, l config.Log) (*slog.Logger, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return logger, func() { _ = w.Close() }, nil
+	return logger, w, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/alecthomas/kong"
 )
@@ -18,6 +19,8 @@ var (
 
 // cli is the command line; every flag also has an environment variable, EVERGATE_ and its name.
 type cli struct {
+	VersionFlag kong.VersionFlag `name:"version" help:"Print the version and exit."`
+
 	LogFormat string `help:"text or json; text when standard error is a terminal, json otherwise" enum:"text,json,auto" default:"auto" env:"EVERGATE_LOG_FORMAT"`
 	LogLevel  string `help:"debug, info, warn or error" enum:"debug,info,warn,error,auto" default:"auto" env:"EVERGATE_LOG_LEVEL"`
 
@@ -43,10 +46,14 @@ func main() { os.Exit(run(os.Args[1:])) }
 func run(args []string) int {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("evergate"), kong.UsageOnError(),
+		kong.Vars{"version": "evergate " + version + " (commit " + commit + ", " + runtime.Version() + ")"},
 		kong.Description("An LLM gateway that fails over before the caller notices."))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "evergate:", err)
 		return 2
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {

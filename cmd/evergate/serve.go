@@ -32,12 +32,12 @@ func (s *serveCmd) Run(c *cli) error {
 	if err != nil {
 		return err
 	}
-	logger, closeLog, err := openLog(c, cfg.Log)
+	logger, lines, err := openLog(c, cfg.Log)
 	if err != nil {
 		return &exitError{2, err.Error()}
 	}
-	defer closeLog()
-	o := app.Options{Config: cfg, Logger: logger, Version: version}
+	defer lines.Close() //nolint:errcheck // there is nowhere left to say so
+	o := app.Options{Config: cfg, Logger: logger, LogDropped: lines.Dropped, Version: version}
 	if file != "" {
 		o.Load, o.Watch = load, file
 	}

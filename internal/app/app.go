@@ -160,6 +160,11 @@ func (a *App) Start() error {
 		return err
 	}
 	a.addr = addr
+	for _, w := range cfg.Warnings {
+		a.log.Warn("config warning", "problem", w.String())
+	}
+	a.log.Info("listening", "version", a.opts.Version, "address", a.addr.String(), "admin", a.adminWhere(), "config", cfg.File,
+		"providers", len(cfg.Providers), "models", len(cfg.Table.Virtual))
 	a.catalog.Start(ctx)
 	a.ballast = make([]byte, ballastSize)
 	a.served.Go(func() { a.tidy(ctx) })
@@ -169,6 +174,14 @@ func (a *App) Start() error {
 		}
 	}
 	return nil
+}
+
+// adminWhere is the admin API's address, for the log.
+func (a *App) adminWhere() string {
+	if a.admin != nil {
+		return a.admin.String()
+	}
+	return a.addr.String()
 }
 
 // serve starts one listener.

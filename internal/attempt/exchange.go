@@ -41,6 +41,7 @@ type exchange struct {
 	progress  wire.Progress
 	step      int // index of this attempt's entry in the trail, once it has one
 	noted     bool
+	settled   bool // the permit is
 }
 
 // do performs the exchange and hands the answer to the sink; nil: a whole answer was delivered.
@@ -153,6 +154,7 @@ func (e *exchange) finish(f *fault.Fault) (failuresBefore int) {
 		m.FirstContent = e.content.Sub(e.start)
 	}
 	failuresBefore = e.permit.Settle(now, outcome, m)
+	e.settled = true
 	e.note(f)
 	step := &e.x.res.Steps[e.step]
 	step.Duration = now.Sub(e.start)
@@ -168,6 +170,14 @@ func (e *exchange) finish(f *fault.Fault) (failuresBefore int) {
 	}
 	e.x.r.Journal.AttemptEnded(&fact)
 	return failuresBefore
+}
+
+// release settles the permit of an exchange that did not come to its end: of a panic on the way, in a sink or a dialect,
+// nobody learns anything about the provider, and a probe slot must not stay taken (R33).
+func (e *exchange) release() {
+	if !e.settled {
+		e.permit.Settle(time.Now(), health.OutcomeOf(&fault.Fault{}), health.Measured{})
+	}
 }
 
 // silentTooLong is R13's limit: a client that hung up after the provider had brought no byte for so long tells on the
@@ -239,7 +249,7 @@ func readAll(body io.Reader, buf *Buffer, limit int) error {
 
 // looksLikeStream says whether a body is server-sent events, whatever its content type says (R17).
 func looksLikeStream(body []byte) bool {
-	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), "\r\n")
+	body = bytes.TrimLeft(unmarked(body), "\r\n")
 	for _, p := range []string{"data:", "event:", ":", "id:", "retry:"} {
 		if bytes.HasPrefix(body, []byte(p)) {
 			return true
@@ -247,3 +257,6 @@ func looksLikeStream(body []byte) bool {
 	}
 	return false
 }
+
+// unmarked is a body without the byte order mark that some servers begin with; no JSON parser wants it.
+func unmarked(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\ufeff")) }

@@ -24,7 +24,7 @@ func (e *exchange) plain(resp *http.Response) *fault.Fault {
 	if err != nil {
 		return e.leg.Upstream.ReadFault(e.ctx, err)
 	}
-	body := buf.B
+	body := unmarked(buf.B)
 	if looksLikeStream(body) {
 		folded, err := e.x.c.Dialect.ReplyFromStream(body)
 		if f := (*fault.Fault)(nil); errors.As(err, &f) {
@@ -60,23 +60,21 @@ func (e *exchange) tooLargeToHold(resp *http.Response, buf *Buffer) *fault.Fault
 		return gone(err)
 	}
 	for {
+		e.watch.pause(time.Now()) // the time that the client takes is not the upstream's
 		if err := e.x.sink.Write(buf.B); err != nil {
 			return gone(err)
 		}
-		buf.B = buf.B[:cap(buf.B)]
-		n, err := resp.Body.Read(buf.B)
+		e.watch.resume(time.Now())
+		n, err := resp.Body.Read(buf.B[:cap(buf.B)])
 		buf.B = buf.B[:n]
-		if err == nil {
-			continue
-		}
-		if err == io.EOF {
-			if err := e.x.sink.Write(buf.B); err != nil {
-				return gone(err)
-			}
+		switch {
+		case err == nil || n > 0 && err == io.EOF: // the end comes again
+		case err == io.EOF:
 			return nil
+		default:
+			f := *e.leg.Upstream.ReadFault(e.ctx, err)
+			f.Class = fault.Cut
+			return &f
 		}
-		f := *e.leg.Upstream.ReadFault(e.ctx, err)
-		f.Class = fault.Cut
-		return &f
 	}
 }

@@ -89,7 +89,7 @@ func (x *run) step(ctx context.Context) (ended bool) {
 func (x *run) next() failover.Kind {
 	for {
 		x.move = x.session.Next(x.now, x, rand.Float64()) //nolint:gosec // jitter, not secrets
-		if !x.move.Draw || x.r.Health.DrawRetry(x.now, x.c.Legs[0].Settings.Retry.Budget) {
+		if !x.move.Draw || x.r.Health.DrawRetry(x.now, x.c.Legs[x.move.Target].Settings.Retry.Budget) {
 			return x.move.Kind
 		}
 		x.session.Refused()
@@ -155,6 +155,7 @@ func (x *run) try(ctx context.Context) (ended bool) {
 	if !x.admit(e) {
 		return false
 	}
+	defer e.release()
 	e.parent = ctx
 	return x.conclude(e, e.do())
 }

@@ -65,10 +65,7 @@ func (e *exchange) stream(resp *http.Response) *fault.Fault {
 					first = false
 				}
 			}
-			if f := r.frames(now, false); f != nil {
-				return f
-			}
-			if f := r.flush(); f != nil {
+			if f := r.chunk(now); f != nil {
 				return f
 			}
 			if r.ended {
@@ -80,6 +77,18 @@ func (e *exchange) stream(resp *http.Response) *fault.Fault {
 			return r.over(err)
 		}
 	}
+}
+
+// chunk passes on what one read brought. The time that the client takes is not the upstream's.
+func (r *relay) chunk(now time.Time) *fault.Fault {
+	w := &r.e.watch
+	w.pause(now)
+	f := r.frames(now, false)
+	if f == nil {
+		f = r.flush()
+	}
+	w.resume(time.Now())
+	return f
 }
 
 // read appends one read to the buffer, moving what is left to its start first. A stream that filled the last read gets
@@ -108,7 +117,7 @@ func (r *relay) grow(to int) {
 // sniff decides by the first byte that is no space whether a body is a stream; content decides, not the content type
 // (R17).
 func sniff(b []byte) (decided, isStream bool) {
-	b = bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), " \t\r\n")
+	b = bytes.TrimLeft(unmarked(b), " \t\r\n")
 	if len(b) == 0 {
 		return false, false
 	}
@@ -144,7 +153,7 @@ func (r *relay) frames(now time.Time, eof bool) *fault.Fault {
 // frame judges one frame and says what becomes of it.
 func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
 	e := r.e
-	if len(f.Data) == 0 { // comments and pings: nothing a client must hear before content, harmless after
+	if f.Comment { // comments and pings: nothing a client must hear before content, harmless after
 		if !r.begun {
 			return r.leaveOut(start)
 		}
@@ -168,15 +177,12 @@ func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
 		return r.end(start)
 	}
 	if ev.Content {
-		e.watch.content(now)
+		e.watch.content(now, e.progress.SawFinish)
 		if !r.begun {
 			if f := r.commit(now); f != nil {
 				return f
 			}
 		}
-	}
-	if ev.Finish {
-		e.watch.finish()
 	}
 	if !f.Plain { // several data lines, odd line ends: written anew, so that every client can read it
 		if f := r.leaveOut(start); f != nil {
@@ -326,22 +332,27 @@ func (r *relay) plainInstead(resp *http.Response, err error) *fault.Fault {
 	if err == nil {
 		err = readAll(resp.Body, r.buf, maxHeld)
 	}
-	if err != nil && err != io.EOF { //nolint:errorlint // see over
+	switch {
+	case errors.Is(err, io.ErrShortBuffer):
+		return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream answered with more than 16 MiB of JSON in place of a stream"})
+	case err != nil && err != io.EOF: //nolint:errorlint // see over
 		return e.leg.Upstream.ReadFault(e.ctx, err)
 	}
-	if _, f := e.x.c.Dialect.Judge(r.buf.B); f != nil {
+	body := unmarked(r.buf.B)
+	reply, f := e.x.c.Dialect.Judge(body)
+	if f != nil {
 		return e.leg.Upstream.Refine(f)
 	}
-	events, err := e.x.c.Dialect.StreamFromReply(r.buf.B, !r.withhold)
+	events, err := e.x.c.Dialect.StreamFromReply(body, e.x.c.Request.AskedUsage)
 	if err != nil {
 		return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream answered JSON that is no stream", Cause: errors.Join(errNoStream, err)})
 	}
 	r.buf.B, r.from, r.keep, r.withhold = append(r.buf.B[:0], events...), 0, 0, false
-	if f := r.frames(time.Now(), true); f != nil {
-		return f
+	r.split.Reset() // it may have begun with spaces
+	f = r.frames(time.Now(), true)
+	e.progress.Reply.Usage = reply.Usage // known, whether the client asked or not
+	if f == nil && !r.ended {
+		f = r.over(io.EOF)
 	}
-	if !r.ended {
-		return r.over(io.EOF)
-	}
-	return nil
+	return f
 }

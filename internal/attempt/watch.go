@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -15,17 +16,29 @@ const soundAfter = 10 * time.Second
 // at once or not at all, and the client must not wait for them (R17).
 const finishGrace = 5 * time.Second
 
+const (
+	forever = time.Duration(math.MaxInt64)
+	// pausedLook is how often a limit that is near is looked at while the upstream's clock stands still.
+	pausedLook = time.Second
+)
+
 // watch ends an attempt that takes too long (R2, R15, R56). It is one timer: reading a chunk only stores a number, and the
 // timer looks, when it fires, whether anything is due and sleeps on if not.
+//
+// The limits run by the upstream's clock, which stands still while the client is written to: a client that is slow to
+// take what it gets is no fault of the upstream.
 type watch struct {
 	e      *exchange
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
+	limit  time.Duration // to the first content event, or of a plain attempt; 0: none
 
-	// Nanoseconds since e.start; 0: not yet.
-	chunkAt, contentAt, firstContentAt atomic.Int64
-	finished, known, sounded           atomic.Bool
-	limit                              time.Duration // to the first content event, or of a plain attempt
+	// Nanoseconds on the upstream's clock; 0: not yet.
+	chunkAt, contentAt, firstContentAt, finishedAt atomic.Int64
+	// Nanoseconds since e.start: the begin of a pause (0: none is), the sum of those that are over, and the end of an
+	// attempt whose outcome is known (0: it is not).
+	pausedAt, paused, hurryAt atomic.Int64
+	sounded, over             atomic.Bool
 }
 
 // begin starts the clock of an attempt.
@@ -35,92 +48,125 @@ func (w *watch) begin(e *exchange, cancel context.CancelCauseFunc) {
 	if e.x.c.Request.Stream {
 		w.limit = e.limits.FirstChunk
 	}
-	if w.limit == 0 {
-		w.limit = 365 * 24 * time.Hour
+	first := w.limit
+	if first == 0 {
+		first = forever
 	}
-	w.timer = time.AfterFunc(w.limit, w.fire)
+	w.timer = time.AfterFunc(first, w.fire)
 }
 
-func (w *watch) stop() { w.timer.Stop() }
+func (w *watch) stop() {
+	w.over.Store(true)
+	w.timer.Stop()
+}
+
+// clock is how much time the upstream has had.
+func (w *watch) clock(now time.Time) int64 {
+	at := w.pausedAt.Load() // before paused: resume changes them the other way round
+	if at == 0 {
+		at = int64(now.Sub(w.e.start))
+	}
+	return max(at-w.paused.Load(), 1)
+}
+
+// pause stops the upstream's clock: the client is written to.
+func (w *watch) pause(now time.Time) { w.pausedAt.Store(max(int64(now.Sub(w.e.start)), 1)) }
+
+// resume lets it go on.
+func (w *watch) resume(now time.Time) {
+	w.paused.Add(int64(now.Sub(w.e.start)) - w.pausedAt.Load())
+	w.pausedAt.Store(0)
+}
 
 // chunk notes that bytes came.
-func (w *watch) chunk(now time.Time) { w.chunkAt.Store(max(int64(now.Sub(w.e.start)), 1)) }
+func (w *watch) chunk(now time.Time) { w.chunkAt.Store(w.clock(now)) }
 
-// content notes a content event; the first one ends the wait for it and starts the idle limits.
-func (w *watch) content(now time.Time) {
-	at := max(int64(now.Sub(w.e.start)), 1)
+// content notes a content event; the first one ends the wait for it and starts the idle limits. finished says that every
+// choice so far has its finish reason: what may still come comes soon.
+func (w *watch) content(now time.Time, finished bool) {
+	at := w.clock(now)
 	w.contentAt.Store(at)
-	if w.firstContentAt.CompareAndSwap(0, at) {
-		w.timer.Reset(max(w.next(now), 0))
+	change := w.firstContentAt.CompareAndSwap(0, at)
+	if was := w.finishedAt.Load() != 0; was != finished {
+		if !finished {
+			at = 0
+		}
+		w.finishedAt.Store(at)
+		change = true
+	}
+	if change {
+		d, _ := w.next(now)
+		w.timer.Reset(max(d, 0))
 	}
 }
 
-// finish notes the finish reason: what may still come comes soon.
-func (w *watch) finish() {
-	if w.finished.CompareAndSwap(false, true) && w.firstContentAt.Load() != 0 {
-		w.timer.Reset(max(w.next(time.Now()), 0))
-	}
-}
-
-// hasten ends the attempt after d at the latest, or its limit if that is sooner: the outcome is known already, and
+// hasten ends the attempt after d at the latest, or at its limit if that is sooner: the outcome is known already, and
 // what may still come is worth no more.
 func (w *watch) hasten(d time.Duration) {
-	w.known.Store(true)
-	if w.firstContentAt.Load() == 0 {
-		d = min(d, max(w.limit-time.Since(w.e.start), 0))
-	}
-	w.timer.Reset(d)
+	now := time.Now()
+	w.hurryAt.Store(int64(now.Sub(w.e.start) + d))
+	d, _ = w.next(now)
+	w.timer.Reset(max(d, 0))
 }
 
 // fire is the timer's.
 func (w *watch) fire() {
 	now := time.Now()
-	if w.known.Load() {
-		w.cancel(nil)
-		return
-	}
-	if first := w.firstContentAt.Load(); first == 0 {
-		what := "the upstream did not answer in time"
-		if w.e.x.c.Request.Stream {
-			what = "the upstream sent no content in time"
-		}
-		w.cancel(&fault.Fault{Class: fault.Timeout, Message: what})
-		return
-	} else if now.Sub(w.e.start) >= time.Duration(first)+soundAfter && w.sounded.CompareAndSwap(false, true) {
+	if first := w.firstContentAt.Load(); first != 0 && w.clock(now) >= first+int64(soundAfter) && w.sounded.CompareAndSwap(false, true) {
 		w.e.permit.Sound(now)
 	}
-	if d := w.next(now); d > 0 {
+	for d, words := w.next(now); !w.over.Load(); {
+		if d <= 0 {
+			w.cancel(&fault.Fault{Class: fault.Timeout, Message: words})
+			return
+		}
+		if w.pausedAt.Load() != 0 {
+			d = max(d, pausedLook) // the clock stands still, so it would be as near at the next look
+		}
 		w.timer.Reset(d)
-		return
+		// What was noted between the look and the reset counts, too: look again, or a nearer limit would be missed.
+		sooner, why := w.next(now)
+		if sooner >= d {
+			return
+		}
+		d, words = sooner, why
 	}
-	w.cancel(&fault.Fault{Class: fault.Timeout, Message: "the upstream fell silent"})
+	w.timer.Stop()
 }
 
-// next is how long until something is due; at most 0: a limit has passed.
-func (w *watch) next(now time.Time) time.Duration {
+// next is how long until something is due, at most 0 if a limit has passed; and which one, in public words.
+func (w *watch) next(now time.Time) (time.Duration, string) {
+	at, due, words := w.clock(now), forever, ""
+	limit := func(from int64, d time.Duration, what string) {
+		if left := time.Duration(from-at) + d; d > 0 && left < due {
+			due, words = left, what
+		}
+	}
+	l := &w.e.limits
+	switch {
+	case w.firstContentAt.Load() != 0:
+		limit(w.chunkAt.Load(), l.Idle, "the upstream fell silent")
+		limit(w.contentAt.Load(), l.ContentIdle, "the upstream sent no content for too long")
+		if f := w.finishedAt.Load(); f != 0 {
+			limit(f, finishGrace, "the upstream did not end its stream")
+		}
+		if !w.sounded.Load() && w.e.permit.Probing() { // fire tells of it; it ends nothing
+			due = min(due, max(time.Duration(w.firstContentAt.Load()-at)+soundAfter, 1))
+		}
+	case w.e.x.c.Request.Stream:
+		limit(0, w.limit, "the upstream sent no content in time")
+	default:
+		limit(0, w.limit, "the upstream did not answer in time")
+	}
+	// These two run by the gateway's own clock.
 	since := now.Sub(w.e.start)
-	l := w.e.limits
-	due := time.Duration(1<<63 - 1)
-	limit := func(from int64, d time.Duration) {
-		if d > 0 {
-			due = min(due, time.Duration(from)+d)
+	if total := l.StreamTotal; total > 0 && w.firstContentAt.Load() != 0 {
+		if left := w.e.x.c.Start.Add(total).Sub(now); left < due {
+			due, words = left, "the stream took longer than timeouts.stream_total"
 		}
 	}
-	limit(w.chunkAt.Load(), l.Idle)
-	limit(w.contentAt.Load(), l.ContentIdle)
-	if w.finished.Load() {
-		limit(w.chunkAt.Load(), finishGrace)
+	if hurry := w.hurryAt.Load(); hurry != 0 {
+		due = min(due, time.Duration(hurry)-since)
 	}
-	if l.StreamTotal > 0 {
-		due = min(due, w.e.x.c.Start.Add(l.StreamTotal).Sub(w.e.start))
-	}
-	if !w.sounded.Load() && w.e.permit.Probing() {
-		if at := time.Duration(w.firstContentAt.Load()) + soundAfter; at > since {
-			due = min(due, at)
-		}
-	}
-	if due == 1<<63-1 {
-		return time.Hour
-	}
-	return due - since
+	return due, words
 }

@@ -56,7 +56,7 @@ func authShape() shape[authFile] {
 
 func clientKeyShape() shape[clientKeyFile] {
 	return object("client_key", "A key of a caller.", []key[clientKeyFile]{
-		field("name", "Shown in logs and metrics.", text("a name"), func(f *clientKeyFile) *given[string] { return &f.name }),
+		field("name", "Shown in logs.", text("a name"), func(f *clientKeyFile) *given[string] { return &f.name }),
 		field("value", "The secret itself; keep it in an environment variable.", secret("a key"), func(f *clientKeyFile) *given[secretText] { return &f.value }),
 		field("models", "The models it may use; none: all.", list("model names", text("a model name")), func(f *clientKeyFile) *given[[]given[string]] { return &f.models }),
 		later[clientKeyFile]("policy"), later[clientKeyFile]("limits"), later[clientKeyFile]("budget"),
@@ -124,7 +124,7 @@ func modelShape() shape[modelFile] {
 	return object("model", "A virtual model.", []key[modelFile]{
 		field("strategy", "ordered tries the targets as listed; weighted begins with one at random by weight.", choice(strategies...), func(f *modelFile) *given[route.Strategy] { return &f.strategy }),
 		field("targets", "Where its requests may go.", list("targets such as provider/model", targetShape()), func(f *modelFile) *given[[]given[targetFile]] { return &f.targets }),
-		field("timeouts", "Time limits for this model.", timeoutsShape(), func(f *modelFile) *given[timeoutsFile] { return &f.timeouts }),
+		field("timeouts", "Time limits for this model.", modelTimeoutsShape(), func(f *modelFile) *given[timeoutsFile] { return &f.timeouts }),
 		field("hedge", "Starting a second target when the first is slow.", object("hedge", "Hedging; max: 0 is off.", []key[hedgeFile]{
 			field("max", "How many more may be started.", zero(), func(f *hedgeFile) *given[struct{}] { return &f.max }),
 			later[hedgeFile]("after"), later[hedgeFile]("budget"),
@@ -143,15 +143,23 @@ func targetShape() shape[targetFile] {
 		field("weight", "Its share with strategy weighted.", number(0, 1e9), func(f *targetFile) *given[float64] { return &f.weight }),
 		field("params", "Request fields that it overrides.", paramsShape(), func(f *targetFile) *given[[]wire.Param] { return &f.params }),
 		field("disabled", "Takes it out of use.", boolean(), func(f *targetFile) *given[bool] { return &f.disabled }),
-		field("timeouts", "Time limits for this target.", timeoutsShape(), func(f *targetFile) *given[timeoutsFile] { return &f.timeouts }),
+		field("timeouts", "Time limits for this target.", modelTimeoutsShape(), func(f *targetFile) *given[timeoutsFile] { return &f.timeouts }),
 		later[targetFile]("base_model"), later[targetFile]("quirks"),
 	})
 	return shorthand(text(want), func(s given[string]) targetFile { return targetFile{target: s} }, long)
 }
 
+// timeoutsShape is the limits of a provider, a class or all of them.
 func timeoutsShape() shape[timeoutsFile] {
+	return limits(field("connect", "Connecting, TLS included.", duration(0), func(f *timeoutsFile) *given[time.Duration] { return &f.connect }))
+}
+
+// modelTimeoutsShape is the limits of a model or a target. Connections are the provider's, shared by all its models.
+func modelTimeoutsShape() shape[timeoutsFile] { return limits(later[timeoutsFile]("connect")) }
+
+func limits(connect key[timeoutsFile]) shape[timeoutsFile] {
 	return object("timeouts", "Time limits; 0 is none.", []key[timeoutsFile]{
-		field("connect", "Connecting, TLS included.", duration(0), func(f *timeoutsFile) *given[time.Duration] { return &f.connect }),
+		connect,
 		field("attempt", "A plain attempt, whole.", duration(0), func(f *timeoutsFile) *given[time.Duration] { return &f.attempt }),
 		field("first_chunk", "A stream up to its first content.", duration(0), func(f *timeoutsFile) *given[time.Duration] { return &f.firstChunk }),
 		field("idle", "A stream between two chunks.", duration(0), func(f *timeoutsFile) *given[time.Duration] { return &f.idle }),

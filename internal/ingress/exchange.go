@@ -208,15 +208,17 @@ func (x *exchange) end(res *attempt.Result) {
 		return
 	}
 	f := x.failureOf(res)
+	status := f.Status
 	switch {
 	case res.Final.Ending == failover.ClientLeft && !shuttingDown(x.r.Context()):
 		x.tell(res, statusClientGone, "client_gone")
 		return
 	case x.out.committed && !x.out.stream:
-		x.tell(res, f.Status, f.Code)
+		x.tell(res, http.StatusOK, f.Code)
 		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break a reply off // a plain body that broke off must not look whole
-	case x.out.opened:
+	case x.out.opened: // the 200 is out; the error is in the stream
 		x.out.fail(f)
+		status = http.StatusOK
 	default:
 		extra := x.failureHeader(res, f)
 		if body := ownBody(res.Final); body != nil {
@@ -225,7 +227,7 @@ func (x *exchange) end(res *attempt.Result) {
 			writeFailure(x.w, x.dialect, f, extra)
 		}
 	}
-	x.tell(res, f.Status, f.Code)
+	x.tell(res, status, f.Code)
 }
 
 // statusClientGone is what logs and metrics say where the client heard nothing.

@@ -8,7 +8,7 @@
 // For each request the behaviour comes from the first of these that says one:
 //
 //  1. the request header x-mock-fault, such as "status=503; retry-after=2" or "latency=2s; cut=3": the keys of a
-//     behaviour below, "-" and "_" alike; a flag such as gzip needs no value; header="name: value" may come often;
+//     behaviour below, "-" and "_" alike; a flag such as gzip needs no value; header=name: value may come often;
 //  2. the model's name: mock-hang, mock-silent, mock-stall, mock-reset, mock-reset-headers, mock-reset-stream, mock-close,
 //     mock-cut, mock-eof, mock-error, mock-error-late, mock-malformed, mock-no-done, mock-no-finish, mock-empty, mock-html,
 //     mock-comments, mock-gzip, mock-slow, and mock-NNN for any status from 300 to 599;
