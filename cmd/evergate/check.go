@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"evergate/internal/app"
 	"evergate/internal/config"
 )
 
@@ -21,6 +22,10 @@ func (k *checkCmd) Run() error {
 	}
 	if err != nil {
 		return err
+	}
+	if err := app.Verify(cfg); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", k.Config, err)
+		return &exitError{1, ""}
 	}
 	for _, w := range cfg.Warnings {
 		fmt.Fprintln(os.Stderr, "warning:", w)

@@ -73,14 +73,15 @@ func (d *demoCmd) Run(c *cli) error {
 		if err != nil {
 			return err
 		}
-		defer lines.Close() //nolint:errcheck // there is nowhere left to say so
+		defer within(func() { _ = lines.Close() })
 		logger = verbose
 	}
 	a, err := app.New(app.Options{Config: cfg, Logger: logger, Version: version, Sinks: []journal.Sink{demoScreen{}}})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stdout, `Evergate demo: http://%[1]s with three SIMULATED providers (no model, no key, nothing leaves this machine).
+	return runUntilSignal(a, func() {
+		fmt.Fprintf(os.Stdout, `Evergate demo: http://%[1]s with three SIMULATED providers (no model, no key, nothing leaves this machine).
 aurora fails for 12 s in every 20, once with 503s, once with resets; borealis and cirrus stand in. Each line is one request.
 
 Try it yourself, in another terminal:
@@ -89,10 +90,10 @@ Try it yourself, in another terminal:
   %[2]s status --url http://%[1]s
 
 `, d.Listen, os.Args[0])
-	if d.Every > 0 {
-		go demoTraffic(ctx, "http://"+d.Listen, d.Every)
-	}
-	return runUntilSignal(a)
+		if d.Every > 0 {
+			go demoTraffic(ctx, "http://"+d.Listen, d.Every)
+		}
+	})
 }
 
 func noEnvironment(string) (string, bool) { return "", false }

@@ -4,12 +4,29 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"golang.org/x/term"
 
 	"evergate/internal/config"
 	"evergate/internal/telemetry"
 )
+
+// lastWords is how long the process waits at its end for an output that takes nothing, such as a full pipe.
+const lastWords = time.Second
+
+// within runs f and waits for it, but no longer than lastWords.
+func within(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(lastWords):
+	}
+}
 
 // openLog makes the logger: flag before environment before file; text when standard error is a terminal, else JSON.
 func openLog(c *cli, l config.Log) (*slog.Logger, *telemetry.LineWriter, error) {

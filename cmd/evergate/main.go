@@ -67,11 +67,11 @@ func run(args []string) int {
 		return 0
 	case errors.As(err, &exit):
 		if exit.message != "" {
-			fmt.Fprintln(os.Stderr, "evergate:", exit.message)
+			within(func() { fmt.Fprintln(os.Stderr, "evergate:", exit.message) })
 		}
 		return exit.code
 	default:
-		fmt.Fprintln(os.Stderr, "evergate:", err)
+		within(func() { fmt.Fprintln(os.Stderr, "evergate:", err) })
 		return 1
 	}
 }

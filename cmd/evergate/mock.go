@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -28,7 +30,11 @@ func (m *mockCmd) Run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return mock.Serve(ctx, m.Listen, mock.New(script), func(s *mock.Server) {
+	err := mock.Serve(ctx, m.Listen, mock.New(script), func(s *mock.Server) {
 		fmt.Fprintf(os.Stderr, "evergate: simulated provider on %s (not a real model)\n", s.URL())
 	})
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "listen" {
+		return fmt.Errorf("listen on %s: %w; set --listen to a free address", m.Listen, op.Err)
+	}
+	return err
 }

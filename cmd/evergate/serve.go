@@ -36,16 +36,25 @@ func (s *serveCmd) Run(c *cli) error {
 	if err != nil {
 		return &exitError{2, err.Error()}
 	}
-	defer lines.Close() //nolint:errcheck // there is nowhere left to say so
+	defer within(func() { _ = lines.Close() })
+	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may go away; requests go on
 	o := app.Options{Config: cfg, Logger: logger, LogDropped: lines.Dropped, Version: version}
 	if file != "" {
-		o.Load, o.Watch = load, file
+		o.Load, o.Watch = func() (*config.Config, error) { return s.reload(file) }, file
 	}
 	a, err := app.New(o)
 	if err != nil {
 		return err
 	}
-	return runUntilSignal(a)
+	return runUntilSignal(a, func() {})
+}
+
+// reload reads the file again, if it can be: a pipe gives its content once, and would be waited for.
+func (s *serveCmd) reload(file string) (*config.Config, error) {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a regular file and cannot be read again", file)
+	}
+	return s.load(file)
 }
 
 // load reads the file, or the environment where there is none.
@@ -81,17 +90,19 @@ func detect() (*config.Config, error) {
 	return cfg, nil
 }
 
-// runUntilSignal serves until SIGTERM or SIGINT, then drains; SIGHUP reloads; a second signal ends at once.
-func runUntilSignal(a *app.App) error {
+// runUntilSignal serves until SIGTERM or SIGINT, then drains; SIGHUP reloads; a second SIGTERM or SIGINT ends at once.
+// started is called once it listens.
+func runUntilSignal(a *app.App, started func()) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	if err := a.Start(); err != nil {
 		return err
 	}
+	started()
 	for s := range signals {
 		if s == syscall.SIGHUP {
-			_ = a.Reload() // it says in the log what became of it
+			go func() { _ = a.Reload() }() // it says in the log what became of it; a file that hangs does not hold up a SIGTERM
 			continue
 		}
 		break
@@ -99,8 +110,11 @@ func runUntilSignal(a *app.App) error {
 	ctx, cancel := context.WithTimeout(context.Background(), a.Grace())
 	defer cancel()
 	go func() {
-		<-signals
-		cancel()
+		for s := range signals {
+			if s != syscall.SIGHUP {
+				cancel()
+			}
+		}
 	}()
 	return a.Stop(ctx)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -27,24 +28,16 @@ func (s *statusCmd) Run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	terminal := term.IsTerminal(int(os.Stdout.Fd()))
-	for {
-		body, err := s.fetch(ctx)
+	for seen := false; ; seen = true {
+		err := s.show(ctx, os.Stdout, terminal)
+		if ctx.Err() != nil {
+			return nil
+		}
 		if err != nil {
-			return err
-		}
-		if s.Watch && terminal {
-			fmt.Print("\x1b[H\x1b[2J")
-		}
-		if s.JSON {
-			fmt.Println(string(body))
-		} else {
-			var h admin.Health
-			if err := json.Unmarshal(body, &h); err != nil {
-				return fmt.Errorf("%s did not answer with a health reply: %w", s.URL, err)
-			}
-			if err := admin.RenderStatus(os.Stdout, h, time.Now(), terminal); err != nil {
+			if !s.Watch || !seen {
 				return err
 			}
+			fmt.Fprintln(os.Stderr, "evergate:", err) // a gateway that restarts comes back
 		}
 		if !s.Watch {
 			return nil
@@ -57,8 +50,33 @@ func (s *statusCmd) Run() error {
 	}
 }
 
+// show asks once and prints what came.
+func (s *statusCmd) show(ctx context.Context, to io.Writer, terminal bool) error {
+	body, err := s.fetch(ctx)
+	var h admin.Health
+	if err == nil && (json.Unmarshal(body, &h) != nil || h.Providers == nil) {
+		err = fmt.Errorf("%s did not answer with a health reply but with %s; is it an Evergate gateway?", s.URL, shown(body))
+	}
+	if s.Watch && terminal {
+		fmt.Fprint(to, "\x1b[H\x1b[2J")
+	}
+	switch {
+	case err != nil:
+		return err
+	case s.JSON:
+		_, err = fmt.Fprintln(to, strings.TrimSpace(string(body)))
+		return err
+	}
+	return admin.RenderStatus(to, h, time.Now(), terminal)
+}
+
+// fetch asks for the health reply.
 func (s *statusCmd) fetch(ctx context.Context) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/admin/v1/health", http.NoBody)
+	url := strings.TrimRight(s.URL, "/")
+	if !strings.Contains(url, "://") {
+		url = "http://" + url
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/admin/v1/health", http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("--url %q: %w", s.URL, err)
 	}
@@ -72,11 +90,11 @@ func (s *statusCmd) fetch(ctx context.Context) ([]byte, error) {
 	}
 	defer res.Body.Close() //nolint:errcheck // nothing is left to be lost
 	body, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answered %s: %s", s.URL, res.Status, body)
+	case res.StatusCode != http.StatusOK:
+		return nil, refused(s.URL, res.Status, body)
 	}
 	return body, nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"evergate/internal/provider"
 )
@@ -75,6 +76,7 @@ func New(s Sources, o Options) http.Handler {
 type endpoint struct {
 	get, post http.HandlerFunc
 	who       func(*http.Request) *refusal
+	slow      bool // it takes as long as it is asked to
 }
 
 func (e endpoint) allow() string {
@@ -98,6 +100,7 @@ type api struct {
 // ServeHTTP implements http.Handler.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e, ok := a.routes[r.URL.Path]
+	limit(w, r, e.slow)
 	if !ok {
 		// Who may not ask is not told which paths exist.
 		if no := a.guard.operator(r); no != nil && strings.HasPrefix(r.URL.Path, "/admin") {
@@ -126,4 +129,20 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	serve(w, r)
+}
+
+const (
+	bodyTimeout  = 5 * time.Second  // for a body, which no route reads
+	writeTimeout = 30 * time.Second // for a client to take its answer
+)
+
+// limit bounds how long a client may keep its connection busy without taking part.
+func limit(w http.ResponseWriter, r *http.Request, slow bool) {
+	control, now := http.NewResponseController(w), time.Now()
+	if r.ContentLength != 0 {
+		_ = control.SetReadDeadline(now.Add(bodyTimeout)) // a writer without deadlines (tests) has no slow client either
+	}
+	if !slow {
+		_ = control.SetWriteDeadline(now.Add(writeTimeout)) // as above
+	}
 }

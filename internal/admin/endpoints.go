@@ -89,7 +89,7 @@ func (a *api) reload(w http.ResponseWriter, _ *http.Request) {
 func (a *api) profiles() {
 	const root = "/debug/pprof/"
 	add := func(name string, h http.HandlerFunc) {
-		a.routes[root+name] = endpoint{get: h, who: a.guard.operator}
+		a.routes[root+name] = endpoint{get: h, who: a.guard.operator, slow: true}
 	}
 	add("", pprof.Index)
 	add("cmdline", pprof.Cmdline)

@@ -112,6 +112,7 @@ func (a *App) Reload() error {
 	a.reload.Lock()
 	defer a.reload.Unlock()
 	if a.opts.Load == nil {
+		a.log.Warn("there is no config file to reload")
 		return errors.New("there is no config file to reload: the providers come from the environment")
 	}
 	next, err := a.opts.Load()
@@ -147,14 +148,14 @@ func (a *App) Start() error {
 	front := a.split()
 	if cfg.Admin.Listen != "" {
 		front = a.ingress
-		addr, err := a.serve(cfg.Admin.Listen, http.HandlerFunc(a.serveAdmin))
+		addr, err := a.serve("admin.listen", cfg.Admin.Listen, http.HandlerFunc(a.serveAdmin))
 		if err != nil {
 			_ = a.Stop(context.Background())
 			return err
 		}
 		a.admin = addr
 	}
-	addr, err := a.serve(cfg.Server.Listen, front)
+	addr, err := a.serve("server.listen (or --listen)", cfg.Server.Listen, front)
 	if err != nil {
 		_ = a.Stop(context.Background())
 		return err
@@ -184,18 +185,18 @@ func (a *App) adminWhere() string {
 	return a.addr.String()
 }
 
-// serve starts one listener.
-func (a *App) serve(listen string, h http.Handler) (net.Addr, error) {
+// serve starts one listener; key is the setting that names its address.
+func (a *App) serve(key, listen string, h http.Handler) (net.Addr, error) {
 	l, err := a.opts.Listen("tcp", listen)
 	if err != nil {
-		return nil, listenError(listen, err)
+		return nil, listenError(key, listen, err)
 	}
 	server := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(serverLog{a.log.Handler()}, slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return a.hard },
 	}
 	a.served.Go(func() {
@@ -213,11 +214,15 @@ func (a *App) drain(ctx context.Context, server *http.Server) error {
 	if err == nil {
 		return nil
 	}
+	busy := a.ingress.InFlight() > 0 // else a connection is left that never sent a whole request
 	a.abandon(attempt.ErrShutdown)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if server.Shutdown(last) != nil {
 		_ = server.Close() // whoever is still there takes nothing
+	}
+	if !busy {
+		return nil
 	}
 	return errCutOff
 }
@@ -235,10 +240,11 @@ func (a *App) Stop(ctx context.Context) error {
 	a.stops = nil
 	a.served.Wait()
 	a.abandon(attempt.ErrShutdown)
-	a.reload.Lock()
-	defer a.reload.Unlock()
-	for _, up := range a.upstreams {
-		up.client.Close()
+	if a.reload.TryLock() { // else one is under way and may hang on its file: a stop does not wait for it
+		defer a.reload.Unlock()
+		for _, up := range a.upstreams {
+			up.client.Close()
+		}
 	}
 	return err
 }
@@ -253,6 +259,9 @@ func (a *App) Addr() net.Addr { return a.addr }
 func (a *App) AdminAddr() net.Addr { return a.admin }
 
 // listenError says what to do about an address that cannot be had.
-func listenError(listen string, err error) error {
-	return fmt.Errorf("listen on %s: %w; set server.listen (or --listen) to a free address", listen, err)
+func listenError(key, listen string, err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		err = op.Err // the rest of it only says again what listen says
+	}
+	return fmt.Errorf("listen on %s: %w; set %s to a free address", listen, err, key)
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"net"
@@ -42,6 +43,7 @@ type parts struct {
 // kept.
 func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, error) {
 	p := &parts{upstreams: map[string]*upstream{}}
+	var problems []error
 	for i := range c.Providers {
 		pc := &c.Providers[i]
 		o := pc.Options
@@ -50,8 +52,8 @@ func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, e
 		if up == nil || up.identity != id {
 			client, err := provider.New(o, dial)
 			if err != nil {
-				p.closeNew(old)
-				return nil, fmt.Errorf("provider %s: %w", o.Name, err)
+				problems = append(problems, fmt.Errorf("provider %s: %w", o.Name, err))
+				continue
 			}
 			up = &upstream{client: client, identity: id}
 		}
@@ -63,7 +65,22 @@ func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, e
 			Name: o.Name, Configured: pc.Models, Disabled: pc.Disabled, Identity: id, Fetch: fetch(up.client),
 		})
 	}
+	if len(problems) > 0 {
+		p.closeNew(old)
+		return nil, errors.Join(problems...)
+	}
 	return p, nil
+}
+
+// Verify says why a configuration would not start although its text is right: files that it names and that are
+// missing, values that no header can carry. It opens no connection.
+func Verify(c *config.Config) error {
+	p, err := build(c, nil, nil)
+	if err != nil {
+		return err
+	}
+	p.closeNew(nil)
+	return nil
 }
 
 func fetch(c *provider.Client) func(context.Context) ([]string, *fault.Fault) {

@@ -47,24 +47,29 @@ func TestEndOfStream(t *testing.T) {
 			"ok", finishGrace, done, 0,
 		},
 		{
-			"R17 usage late after the finish", []piece{event(text("a")), event(finish("0")), after(4*time.Second, "data: "+usage+"\n\n"), say(done)},
+			"R17 usage late after the finish",
+			[]piece{event(text("a")), event(finish("0")), after(4*time.Second, "data: "+usage+"\n\n"), say(done)},
 			"ok", 4 * time.Second, done, 0,
 		},
 		{
-			"R17 one choice's finish is not the other's", []piece{
+			"R17 one choice's finish is not the other's",
+			[]piece{
 				event(text("a")), event(second), event(finish("0")), after(20*time.Second, "data: "+second+"\n\n"), event(finish("1")), say(done),
 			},
 			"ok", 20 * time.Second, done, 0,
 		},
 		{
-			"R17 a choice that begins when the one before it has finished", []piece{
+			"R17 a choice that begins when the one before it has finished",
+			[]piece{
 				event(text("a")), event(finish("0")), after(2*time.Second, "data: "+second+"\n\n"), after(20*time.Second, "data: "+second+"\n\n"),
 				event(finish("1")), say(done),
 			},
 			"ok", 22 * time.Second, done, 0,
 		},
 		{
-			"R15 one choice of two unfinished", []piece{event(text("a")), event(second), event(finish("0"))}, "cut short: cut", 0,
+			"R15 one choice of two unfinished",
+			[]piece{event(text("a")), event(second), event(finish("0"))},
+			"cut short: cut", 0,
 			finish("0") + "\n\n", 1,
 		},
 		{"R17 [DONE] in the middle of two choices: both get a finish", []piece{event(text("a")), event(second), event(finish("0")), say(done)}, "ok", 0, done, 0},

@@ -233,7 +233,9 @@ func gone(err error) *fault.Fault { return &fault.Fault{Class: fault.ClientGone,
 // readAll appends a body to buf until its end, an error, or limit bytes; it reports io.ErrShortBuffer at the limit.
 func readAll(body io.Reader, buf *Buffer, limit int) error {
 	for {
-		buf.Grow(512)
+		if len(buf.B) == cap(buf.B) { // one byte of room is enough to learn of the end
+			buf.Grow(512)
+		}
 		n, err := body.Read(buf.B[len(buf.B):cap(buf.B)])
 		buf.B = buf.B[:len(buf.B)+n]
 		switch {

@@ -30,11 +30,9 @@ func after(wait time.Duration, s string) piece { return piece{wait: wait, data: 
 func event(json string) piece                  { return say("data: " + json + "\n\n") }
 func silence() piece                           { return piece{wait: 24 * time.Hour} }
 func text(s string) string                     { return `{"choices":[{"index":0,"delta":{"content":"` + s + `"}}]}` }
+
 func finish(choice string) string {
 	return `{"choices":[{"index":` + choice + `,"delta":{},"finish_reason":"stop"}]}`
-}
-func failing(class fault.Class) func() scripted {
-	return func() scripted { return scripted{fault: class} }
 }
 
 // scripted is what an upstream does with one request.

@@ -13,9 +13,16 @@ import (
 // maxHeld is how much of a plain reply is held to be judged before it is sent (CONTRACT §3).
 const maxHeld = 16 << 20
 
+// usualReply is room for most plain replies whose length is not known.
+const usualReply = 4 << 10
+
 // plain reads a plain reply whole, judges it (R14) and delivers it.
 func (e *exchange) plain(resp *http.Response) *fault.Fault {
-	buf := GetBuffer(int(min(max(resp.ContentLength+1, 0), maxHeld)))
+	size := resp.ContentLength + 1
+	if size <= 0 { // unknown: most replies are small
+		size = usualReply
+	}
+	buf := GetBuffer(int(min(size, maxHeld)))
 	defer buf.Release()
 	err := readAll(resp.Body, buf, maxHeld)
 	if errors.Is(err, io.ErrShortBuffer) {

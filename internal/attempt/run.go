@@ -67,7 +67,7 @@ func (r *Runner) begin(c *Call, sink Sink) *run {
 		targets = append(targets, failover.Target{Target: &c.Legs[i].Target, Settings: c.Legs[i].Settings})
 	}
 	x.session.Begin(failover.Params{Targets: targets, Stream: c.Request.Stream, Deadline: x.deadline}, x)
-	x.noteBlocked()
+	x.noteSkips()
 	r.Health.CountRequest(x.now)
 	return x
 }
@@ -89,6 +89,7 @@ func (x *run) step(ctx context.Context) (ended bool) {
 func (x *run) next() failover.Kind {
 	for {
 		x.move = x.session.Next(x.now, x, rand.Float64()) //nolint:gosec // jitter, not secrets
+		x.noteSkips()
 		if !x.move.Draw || x.r.Health.DrawRetry(x.now, x.c.Legs[x.move.Target].Settings.Retry.Budget) {
 			return x.move.Kind
 		}
@@ -129,12 +130,10 @@ func (x *run) Pick(t int, skip func(int) bool) (int, resilience.Block, bool) {
 // ConsecutiveFailures implements failover.Guards.
 func (x *run) ConsecutiveFailures(t int) int { return x.c.Legs[t].Guards.ConsecutiveFailures() }
 
-// noteBlocked puts what was blocked when the request began into the trail (R50).
-func (x *run) noteBlocked() {
-	for i := range x.c.Legs {
-		if b := x.session.Blocked(i); b.Blocked() {
-			x.noteSkip(&x.c.Legs[i], "", b)
-		}
+// noteSkips puts what was passed over into the trail (R50).
+func (x *run) noteSkips() {
+	for _, k := range x.session.Skips() {
+		x.noteSkip(&x.c.Legs[k.Target], "", k.Block)
 	}
 }
 

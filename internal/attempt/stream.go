@@ -153,8 +153,8 @@ func (r *relay) frames(now time.Time, eof bool) *fault.Fault {
 // frame judges one frame and says what becomes of it.
 func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
 	e := r.e
-	if f.Comment { // comments and pings: nothing a client must hear before content, harmless after
-		if !r.begun {
+	if f.Comment { // nothing that a client must hear before content; harmless after
+		if !r.begun || !pureComment(f.Raw) {
 			return r.leaveOut(start)
 		}
 		return nil
@@ -192,6 +192,17 @@ func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
 		return r.write(r.scratch)
 	}
 	return nil
+}
+
+// pureComment says that a frame without data holds nothing but comments. Names and blank data are no event by the
+// grammar, but SDKs make one of them, and then miss its JSON.
+func pureComment(raw []byte) bool {
+	for line := range bytes.Lines(raw) {
+		if line[0] != ':' && line[0] != '\n' || bytes.IndexByte(line, '\r') >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // leaveOut passes on what stands before a frame and skips the frame.

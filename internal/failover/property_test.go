@@ -52,9 +52,9 @@ type client struct {
 	lastOf   map[[2]int]*fault.Fault
 	denied   map[[2]int]int // attempts at the time
 	timeouts map[[2]int]bool
+	noted    map[int]bool // targets passed over
 	small    map[string]bool
 	attempts int
-	waited   time.Duration
 }
 
 // Pick implements Guards, with the round robin of the real thing.
@@ -84,7 +84,9 @@ func (c *client) step() {
 	}
 	for !c.ended {
 		c.must(len(c.log) < 500, "endless")
+		c.noteSkips()
 		m := c.session.Next(c.place.now, c, rapid.Float64Range(0, 1).Draw(c.t, "jitter"))
+		c.noteSkips()
 		if m.Draw {
 			c.must(m.Kind != Stop, "a stop that draws")
 			c.must(!c.refused, "R53: a retry although the budget had said no")
@@ -112,6 +114,13 @@ func (c *client) step() {
 				return
 			}
 		}
+	}
+}
+
+func (c *client) noteSkips() {
+	for _, k := range c.session.Skips() {
+		c.must(!c.noted[k.Target] && k.Block.Blocked(), "R50: a skip of %d that is none, or for the second time", k.Target)
+		c.noted[k.Target] = true
 	}
 }
 
@@ -284,17 +293,26 @@ func (c *client) stop() {
 	}
 	c.must(final.Ending != Deadline, "R55: a deadline that was not reached")
 	c.must(len(c.fresh()) == 0, "liveness: %v are free and were not asked", c.fresh())
-	limits, windows := c.attempts > 0, c.attempts > 0
+	for t := range c.p.Targets {
+		_, denied := c.denied[[2]int{t, 0}]
+		for k := range 3 {
+			_, d := c.denied[[2]int{t, k}]
+			denied = denied || d
+		}
+		c.must(c.lastOn[t] != nil || c.noted[t] || denied || c.small[c.p.Targets[t].Model], "R50: nobody says why %d was not asked", t)
+	}
+	limits, windows, routes := c.attempts > 0, c.attempts > 0, c.attempts > 0
 	for _, f := range c.lastOf {
 		limits = limits && f.Class.RateLimit()
 		windows = windows && f.Class == fault.ContextLength
+		routes = routes && f.Class == fault.RouteMissing
 	}
 	switch {
 	case c.attempts == 0:
 		c.must(final.Ending == CircuitOpen || final.Ending == AllLimited, "R51: nobody was asked and it ends as %d", final.Ending)
 		c.must(final.RetryAfter >= time.Second, "R51: Retry-After %s", final.RetryAfter)
-	case windows:
-		c.must(final.Ending == PassBack && final.Fault != nil, "R11: it ends as %d", final.Ending)
+	case windows, routes:
+		c.must(final.Ending == PassBack && final.Fault != nil, "R9, R11: it ends as %d", final.Ending)
 	case limits:
 		c.must(final.Ending == AllLimited && final.RetryAfter >= time.Second, "R55: it ends as %d after %s", final.Ending, final.RetryAfter)
 	case len(c.p.Targets) == 1:
@@ -309,11 +327,11 @@ func outcomes() *rapid.Generator[*fault.Fault] {
 	return rapid.Custom(func(t *rapid.T) *fault.Fault {
 		type c = fault.Class
 		f := &fault.Fault{}
-		kind := rapid.SampledFrom([]int{0, 408, 429, 429, 429, 401, 402, 404, 500, 502, 503, 503, 504, 529, -1, -2, -3, -4, -5, -6, -7, 400}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]int{0, 408, 429, 429, 429, 401, 402, 404, 500, 502, 503, 503, 504, 529, -1, -2, -3, -4, -5, -6, -7, -8, 400}).Draw(t, "kind")
 		f.Status = max(kind, 0)
 		f.Class = map[int]c{
 			429: fault.RateLimited, 401: fault.Auth, 402: fault.Quota, 404: fault.ModelMissing, 400: fault.Rejected,
-			-1: fault.Connect, -2: fault.Reset, -3: fault.Timeout, -4: fault.Invalid, -5: fault.ContextLength, -6: fault.ModelLimited, -7: fault.Next,
+			-1: fault.Connect, -2: fault.Reset, -3: fault.Timeout, -4: fault.Invalid, -5: fault.ContextLength, -6: fault.ModelLimited, -7: fault.Next, -8: fault.RouteMissing,
 		}[kind]
 		switch {
 		case kind == 0:
@@ -358,47 +376,51 @@ func drawSettings(t *rapid.T) *resilience.Settings {
 // R50-R55 over drawn scripts: each request ends, with the attempts, waits and draws that the rules allow; and while a
 // candidate is free and was not asked, none fails.
 func TestEveryRequestEndsByTheRules(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := &place{now: t0, machines: map[string]*resilience.Machine{}, budget: rapid.IntRange(0, 40).Draw(t, "budget")}
-		settings := map[string]*resilience.Settings{}
-		providers := []string{"p", "q", "r"}
-		for _, p := range providers {
-			settings[p] = drawSettings(t)
-			keys := make([]resilience.Credential, rapid.IntRange(1, 3).Draw(t, "keys"))
-			for i := range keys {
-				keys[i] = resilience.Credential{Name: fmt.Sprint("k", i)}
-			}
-			w.machines[p] = resilience.New(*settings[p], resilience.RoundRobin, keys)
+	for range 10 { // a hundred are soon done
+		rapid.Check(t, requests)
+	}
+}
+
+func requests(t *rapid.T) {
+	w := &place{now: t0, machines: map[string]*resilience.Machine{}, budget: rapid.IntRange(0, 40).Draw(t, "budget")}
+	settings := map[string]*resilience.Settings{}
+	providers := []string{"p", "q", "r"}
+	for _, p := range providers {
+		settings[p] = drawSettings(t)
+		keys := make([]resilience.Credential, rapid.IntRange(1, 3).Draw(t, "keys"))
+		for i := range keys {
+			keys[i] = resilience.Credential{Name: fmt.Sprint("k", i)}
 		}
-		var targets []Target
-		for _, id := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"p/m", "p/n", "q/m", "q/o", "r/m", "r/n"}), 1, 4, rapid.ID).Draw(t, "targets") {
-			p, model, _ := strings.Cut(id, "/")
-			targets = append(targets, Target{&route.Target{Provider: p, Model: model}, settings[p]})
+		w.machines[p] = resilience.New(*settings[p], resilience.RoundRobin, keys)
+	}
+	var targets []Target
+	for _, id := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"p/m", "p/n", "q/m", "q/o", "r/m", "r/n"}), 1, 4, rapid.ID).Draw(t, "targets") {
+		p, model, _ := strings.Cut(id, "/")
+		targets = append(targets, Target{&route.Target{Provider: p, Model: model}, settings[p]})
+	}
+	var clients []*client
+	for i := range rapid.IntRange(1, 6).Draw(t, "clients") {
+		c := &client{
+			t: t, name: fmt.Sprint("client ", i), place: w, tries: map[[2]int]int{}, inPass: map[[2]int]bool{}, noMore: map[[2]int]bool{},
+			lastOn: map[int]*fault.Fault{}, lastOf: map[[2]int]*fault.Fault{}, denied: map[[2]int]int{}, timeouts: map[[2]int]bool{}, noted: map[int]bool{},
+			small: map[string]bool{}, credit: map[Why]int{}, at: t0.Add(time.Duration(rapid.IntRange(0, 20_000).Draw(t, "arrives")) * time.Millisecond),
 		}
-		var clients []*client
-		for i := range rapid.IntRange(1, 6).Draw(t, "clients") {
-			c := &client{
-				t: t, name: fmt.Sprint("client ", i), place: w, tries: map[[2]int]int{}, inPass: map[[2]int]bool{}, noMore: map[[2]int]bool{},
-				lastOn: map[int]*fault.Fault{}, lastOf: map[[2]int]*fault.Fault{}, denied: map[[2]int]int{}, timeouts: map[[2]int]bool{},
-				small: map[string]bool{}, credit: map[Why]int{}, at: t0.Add(time.Duration(rapid.IntRange(0, 20_000).Draw(t, "arrives")) * time.Millisecond),
-			}
-			c.p = Params{Targets: targets, Stream: rapid.Bool().Draw(t, "stream")}
-			if rapid.Bool().Draw(t, "limited") {
-				c.p.Deadline = c.at.Add(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "total")) * time.Millisecond)
-			}
-			clients = append(clients, c)
+		c.p = Params{Targets: targets, Stream: rapid.Bool().Draw(t, "stream")}
+		if rapid.Bool().Draw(t, "limited") {
+			c.p.Deadline = c.at.Add(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "total")) * time.Millisecond)
 		}
-		for {
-			waiting := slices.DeleteFunc(slices.Clone(clients), func(c *client) bool { return c.ended })
-			if len(waiting) == 0 {
-				break
-			}
-			c := slices.MinFunc(waiting, func(a, b *client) int { return a.at.Compare(b.at) })
-			w.now = c.at
-			if c.session == nil {
-				c.session = New(c.p, c)
-			}
-			c.step()
+		clients = append(clients, c)
+	}
+	for {
+		waiting := slices.DeleteFunc(slices.Clone(clients), func(c *client) bool { return c.ended })
+		if len(waiting) == 0 {
+			break
 		}
-	})
+		c := slices.MinFunc(waiting, func(a, b *client) int { return a.at.Compare(b.at) })
+		w.now = c.at
+		if c.session == nil {
+			c.session = New(c.p, c)
+		}
+		c.step()
+	}
 }

@@ -94,7 +94,8 @@ type Session struct {
 	p          Params
 	candidates []candidate
 	space      [2]candidate       // so that most requests allocate no list
-	blocks     []resilience.Block // the first look at each target; nil if all were free
+	blocks     []resilience.Block // the first that was met on each target; nil if all were free
+	skips      []Skip             // those of blocks that the caller has not heard of
 	pass       int
 	at         int    // next target of the pass
 	onTarget   int    // target whose siblings come next, -1: none
@@ -113,7 +114,13 @@ type Session struct {
 	refusal    *fault.Fault // R11: the first context-length refusal
 }
 
-// New looks at every target's guards once (R50). The caller notes Blocked in the trail.
+// Skip is a target that was passed over because it was blocked.
+type Skip struct {
+	Target int
+	Block  resilience.Block
+}
+
+// New looks at every target's guards once (R50). The caller notes Skips in the trail.
 func New(p Params, g Guards) *Session {
 	s := new(Session)
 	s.Begin(p, g)
@@ -131,10 +138,7 @@ func (s *Session) Begin(p Params, g Guards) {
 			usable++
 			continue
 		}
-		if s.blocks == nil {
-			s.blocks = make([]resilience.Block, len(p.Targets))
-		}
-		s.blocks[i] = b
+		s.skip(i, b)
 	}
 	if usable == 0 {
 		s.allBlocked()
@@ -143,12 +147,31 @@ func (s *Session) Begin(p Params, g Guards) {
 
 func skipNone(int) bool { return false }
 
-// Blocked is the block found on target i when the request began; the zero Block if it was free.
+// Blocked is the block found on target i, when the request began or when its turn came; the zero Block if it was free.
 func (s *Session) Blocked(i int) resilience.Block {
 	if s.blocks == nil {
 		return resilience.Block{}
 	}
 	return s.blocks[i]
+}
+
+// skip notes the first block that was met on target t.
+func (s *Session) skip(t int, b resilience.Block) {
+	if !b.Blocked() || s.Blocked(t).Blocked() {
+		return
+	}
+	if s.blocks == nil {
+		s.blocks = make([]resilience.Block, len(s.p.Targets))
+	}
+	s.blocks[t] = b
+	s.skips = append(s.skips, Skip{t, b})
+}
+
+// Skips gives the targets that were passed over since it was last asked (R50).
+func (s *Session) Skips() []Skip {
+	out := s.skips
+	s.skips = nil
+	return out
 }
 
 // Attempts is how many attempts were made so far.
@@ -165,7 +188,7 @@ func (s *Session) Next(now time.Time, g Guards, rnd float64) Move {
 			m := s.plan[0]
 			s.plan = s.plan[1:]
 			if m.Kind == Try {
-				m.Untried = s.untried(m.Target, now, g)
+				m.Untried = s.untried(m.Target, g)
 			}
 			return m
 		}
@@ -220,11 +243,14 @@ func (s *Session) tryTarget(t int, now time.Time, g Guards, why Why) (Move, bool
 	if s.tooSmall(s.p.Targets[t].Model) {
 		return Move{}, false
 	}
-	c, _, ok := g.Pick(t, func(c int) bool { return !s.mayTry(t, c, now) })
+	c, b, ok := g.Pick(t, func(c int) bool { return !s.mayTry(t, c, now) })
 	if !ok {
+		if why != SiblingCredential && s.pass == 0 {
+			s.skip(t, b)
+		}
 		return Move{}, false
 	}
-	m := Move{Kind: Try, Target: t, Credential: c, Why: why, Untried: s.untried(t, now, g)}
+	m := Move{Kind: Try, Target: t, Credential: c, Why: why, Untried: s.untried(t, g)}
 	if k := s.find(t, c); k != nil && k.tries > 0 { // a retry: its token comes from the budget
 		m.Why, m.Draw, s.paid = Round, !s.paid, false
 	}
@@ -267,7 +293,7 @@ func (s *Session) fresh(t int, g Guards) bool {
 }
 
 // untried says whether an untried candidate remains beside target t: an unblocked one, or one of the forced walk (R54).
-func (s *Session) untried(t int, now time.Time, g Guards) bool {
+func (s *Session) untried(t int, g Guards) bool {
 	for i := range s.p.Targets {
 		if i != t && s.fresh(i, g) {
 			return true

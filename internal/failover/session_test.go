@@ -315,6 +315,10 @@ func TestSession(t *testing.T) {
 			name: "R10 ends it", models: []string{"a", "b"}, script: map[int][]result{0: {status(400)}}, want: "0", ending: PassBack,
 		},
 		{
+			name: "R8 the caller's own key is refused: that goes back as it is", models: []string{"a", "b"},
+			script: map[int][]result{0: {class(fault.CallerAuth)}}, want: "0", ending: PassBack,
+		},
+		{
 			name: "R9 next candidate, no round", models: []string{"a", "b"},
 			script: map[int][]result{0: {status(404)}, 1: {status(404)}}, want: "0 1", ending: AllFailed,
 		},

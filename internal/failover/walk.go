@@ -56,7 +56,7 @@ func (s *Session) nextForced(now time.Time, g Guards, rnd float64) (Move, bool) 
 			}
 		}
 		s.step++
-		m.Untried = s.untried(t, now, g)
+		m.Untried = s.untried(t, g)
 		return m, true
 	}
 	return Move{}, false

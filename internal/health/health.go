@@ -5,6 +5,7 @@
 package health
 
 import (
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -221,11 +222,14 @@ func (p *Provider) measure(model string, m Measured) {
 }
 
 // SilentTooLong is the limit of R13: how long an attempt may bring no byte before a client that hangs up makes it
-// a timeout of the provider. timeout is the attempt's own.
+// a timeout of the provider. timeout is the attempt's own; 0: it has none.
 func (p *Provider) SilentTooLong(model string, timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	limit := timeout / 2
+	if timeout == 0 {
+		limit = math.MaxInt64 // half of for ever
+	}
 	if l := p.latency[model]; l != nil {
 		if p99, ok := l.P99(); ok {
 			limit = 2 * p99

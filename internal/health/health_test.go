@@ -103,6 +103,9 @@ func TestSilentTooLong(t *testing.T) {
 		if got := p.SilentTooLong("m", 4*time.Second); got != 10*time.Second {
 			t.Errorf("unmeasured, short: %s, want 10 s at least", got)
 		}
+		if got := p.SilentTooLong("m", 0); got < 24*time.Hour {
+			t.Errorf("unmeasured, no timeout: %s, want no limit", got)
+		}
 		for range 50 {
 			now := time.Now()
 			permit, _ := p.Admit(now, 0, "m", now.Add(time.Minute), false)

@@ -1,7 +1,7 @@
 package ingress
 
 import (
-	"io"
+	"fmt"
 	"math/rand/v2"
 	"mime"
 	"net/http"
@@ -10,15 +10,14 @@ import (
 	"time"
 
 	"evergate/internal/attempt"
-	"evergate/internal/failover"
 	"evergate/internal/journal"
 	"evergate/internal/nearest"
 	"evergate/internal/route"
 	"evergate/internal/wire"
 )
 
-// bodyTimeout bounds how long a client may take to send its request body.
-const bodyTimeout = time.Minute
+// maxModelName is how long a model's name may be, in bytes: it goes into headers, logs and the guards' tables.
+const maxModelName = 1024
 
 // exchange is one client request and its response.
 type exchange struct {
@@ -32,6 +31,7 @@ type exchange struct {
 	id      string
 
 	key   string // the caller's, by name
+	body  bodyState
 	call  attempt.Call
 	label string
 	out   response
@@ -89,44 +89,6 @@ func (x *exchange) authenticate() *wire.Failure {
 	return nil
 }
 
-// readBody reads the request's body within its limits.
-func (x *exchange) readBody() (*attempt.Buffer, *wire.Failure) {
-	r := x.r
-	if f := checkContentType(r.Header); f != nil {
-		return nil, f
-	}
-	if r.ContentLength > x.cfg.MaxBody {
-		return nil, tooLarge(x.cfg.MaxBody)
-	}
-	// A body that came with its head is already here; only what must be waited for needs a limit.
-	_ = x.control.SetReadDeadline(x.start.Add(bodyTimeout)) // a writer without deadlines (tests) has no slow client either
-	buf := attempt.GetBuffer(int(max(r.ContentLength, 0)) + 64)
-	for {
-		n, err := r.Body.Read(buf.B[len(buf.B):cap(buf.B)])
-		buf.B = buf.B[:len(buf.B)+n]
-		if int64(len(buf.B)) > x.cfg.MaxBody {
-			buf.Release()
-			return nil, tooLarge(x.cfg.MaxBody)
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			buf.Release()
-			f := failure(http.StatusBadRequest, codeInvalid, "the request body ended early or came too slowly")
-			return nil, &f
-		}
-		buf.Grow(512)
-	}
-	_ = x.control.SetReadDeadline(time.Time{})
-	if len(buf.B) == 0 {
-		buf.Release()
-		f := failure(http.StatusBadRequest, codeInvalid, "the request body is empty; send a JSON object")
-		return nil, &f
-	}
-	return buf, nil
-}
-
 // checkContentType refuses what is certainly not JSON; a request without a content type is taken at its body's word.
 func checkContentType(h http.Header) *wire.Failure {
 	if ct := h.Get("Content-Type"); ct != "" && ct != "application/json" {
@@ -148,6 +110,11 @@ func checkContentType(h http.Header) *wire.Failure {
 // legs resolves the model and makes its targets ready.
 func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
 	name := x.call.Request.Model
+	if len(name) > maxModelName {
+		f := failure(http.StatusBadRequest, codeInvalid, fmt.Sprintf("the model's name is longer than %d bytes", maxModelName))
+		f.Param = "model"
+		return nil, &f
+	}
 	if !x.cfg.Keys.MayUse(x.key, name) {
 		f := failure(http.StatusForbidden, codeModelNotAllowed, "the key "+strconv.Quote(x.key)+" may not use the model "+strconv.Quote(clip(name)))
 		f.Param = "model"
@@ -195,9 +162,9 @@ func (x *exchange) modelNotFound(name string) *wire.Failure {
 
 // refuse answers a request that never came to an attempt.
 func (x *exchange) refuse(f wire.Failure) {
-	f.RequestID = x.id
-	writeFailure(x.w, x.dialect, f, nil)
+	x.reject(f)
 	x.tell(&attempt.Result{}, f.Status, f.Code)
+	x.drainBody()
 }
 
 // end says what became of the call: an error where there was no whole answer, and the fact for the journal.
@@ -209,28 +176,28 @@ func (x *exchange) end(res *attempt.Result) {
 	}
 	f := x.failureOf(res)
 	status := f.Status
-	switch {
-	case res.Final.Ending == failover.ClientLeft && !shuttingDown(x.r.Context()):
-		x.tell(res, statusClientGone, "client_gone")
-		return
-	case x.out.committed && !x.out.stream:
-		x.tell(res, http.StatusOK, f.Code)
-		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break a reply off // a plain body that broke off must not look whole
-	case x.out.opened: // the 200 is out; the error is in the stream
-		x.out.fail(f)
+	if x.out.opened && status != statusClientGone { // the 200 is out; the error is in the stream
 		status = http.StatusOK
+	}
+	x.tell(res, status, f.Code)
+	switch {
+	case x.out.committed && !x.out.stream:
+		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break a reply off: a plain body that ended early must not look whole
+	case x.out.opened:
+		x.out.fail(f)
 	default:
 		extra := x.failureHeader(res, f)
+		x.limitWrite()
 		if body := ownBody(res.Final); body != nil {
 			writeError(x.w, f.Status, x.id, body, extra)
 		} else {
 			writeFailure(x.w, x.dialect, f, extra)
 		}
 	}
-	x.tell(res, status, f.Code)
 }
 
-// statusClientGone is what logs and metrics say where the client heard nothing.
+// statusClientGone is the status of a request whose client left before its answer was whole. A client that closed
+// only its sending side, which looks the same, may still read it: an empty 200 or a clean end would be a lie to it.
 const statusClientGone = 499
 
 // tell states the fact of this request.
@@ -261,7 +228,7 @@ func (x *exchange) tell(res *attempt.Result, status int, code string) {
 // clip shortens what a client sent before it is shown or logged.
 func clip(s string) string {
 	if len(s) > 200 {
-		return s[:200]
+		return strings.ToValidUTF8(s[:200], "")
 	}
 	return s
 }

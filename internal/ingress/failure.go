@@ -32,6 +32,7 @@ const (
 	codeTooLarge        = "request_too_large"
 	codeNotFound        = "not_found"
 	codeShuttingDown    = "shutting_down"
+	codeClientGone      = "client_gone"
 )
 
 // failure makes a Failure with the type word of its status.
@@ -77,6 +78,10 @@ func (x *exchange) failureOf(res *attempt.Result) wire.Failure {
 	var f wire.Failure
 	switch final.Ending {
 	case failover.ClientLeft:
+		if !shuttingDown(x.r.Context()) {
+			f = failure(statusClientGone, codeClientGone, "the client closed its side of the connection before the answer was whole")
+			break
+		}
 		f = failure(http.StatusServiceUnavailable, codeShuttingDown, "the gateway is shutting down; send the request again")
 	case failover.PassBack:
 		f = x.passBack(final.Fault)
@@ -136,6 +141,8 @@ func upstreamWords(f *fault.Fault) string {
 	switch {
 	case f == nil:
 		return ""
+	case f.Status >= 300 && strings.HasPrefix(f.Message, strconv.Itoa(f.Status)): // the status line, where the body said nothing
+		return ": it answered " + f.Message
 	case f.Message != "" && f.Status >= 300:
 		return fmt.Sprintf(": it answered %d: %s", f.Status, f.Message)
 	case f.Message != "":
@@ -183,7 +190,7 @@ func (x *exchange) failureHeader(res *attempt.Result, f wire.Failure) http.Heade
 	if res.Attempts > 0 && final.Ending == failover.PassBack {
 		last := res.Steps[len(res.Steps)-1]
 		h.Set("X-Evergate-Provider", last.Provider)
-		h.Set("X-Evergate-Model", last.Provider+"/"+last.Model)
+		h.Set("X-Evergate-Model", headerText(last.Provider+"/"+last.Model))
 	}
 	return h
 }

@@ -127,7 +127,7 @@ func (o *response) open(h *attempt.Head) {
 	if h != nil {
 		passHeader(header, h.Header)
 		header["X-Evergate-Provider"] = o.value(h.Leg.Target.Provider)
-		header["X-Evergate-Model"] = o.value(h.Leg.Target.String())
+		header["X-Evergate-Model"] = o.value(headerText(h.Leg.Target.String()))
 		header["X-Evergate-Attempts"] = o.value(strconv.Itoa(h.Attempts))
 		header["X-Evergate-Trail"] = o.value(trail(h.Steps))
 	}
