@@ -24,13 +24,14 @@ const (
 
 // exchange is one attempt: one HTTP exchange with an upstream.
 type exchange struct {
-	x      *run
-	leg    *Leg
-	move   failover.Move
-	permit health.Permit
-	limits route.Timeouts
-	start  time.Time
-	parent context.Context //nolint:containedctx // an exchange lives inside one call of try
+	x          *run
+	leg        *Leg
+	move       failover.Move
+	permit     health.Permit
+	credential string // its name
+	limits     route.Timeouts
+	start      time.Time
+	parent     context.Context //nolint:containedctx // an exchange lives inside one call of try
 
 	ctx       context.Context //nolint:containedctx // as above
 	watch     watch
@@ -81,7 +82,7 @@ func (e *exchange) send() (*http.Response, *fault.Fault) {
 		buf.B = body
 	}
 	return e.leg.Upstream.Send(e.ctx, &Outgoing{
-		Path: c.Dialect.Path(), Header: c.Header, Body: body, Credential: e.move.Credential, Stream: c.Request.Stream,
+		Path: c.Dialect.Path(), Header: c.Header, Body: body, Credential: e.credential, Stream: c.Request.Stream,
 		Release: buf.Release,
 	})
 }
@@ -201,7 +202,7 @@ func (e *exchange) note(f *fault.Fault) {
 		e.x.res.Attempts++
 		e.x.res.Steps = append(e.x.res.Steps, journal.Step{
 			Provider: e.leg.Target.Provider, Model: e.leg.Target.Model,
-			Credential: e.leg.Guards.CredentialName(e.move.Credential), Why: string(e.move.Why), Start: e.start,
+			Credential: e.credential, Why: string(e.move.Why), Start: e.start,
 		})
 	}
 	s := &e.x.res.Steps[e.step]

@@ -171,7 +171,8 @@ func (x *run) admit(e *exchange) bool {
 		x.session.Denied(*m)
 		return false
 	}
-	e.x, e.leg, e.move, e.start = x, leg, *m, x.now
+	e.x, e.leg, e.move, e.start, e.credential = x, leg, *m, x.now, leg.Guards.CredentialName(m.Credential)
+	e.progress.Choices = x.c.Request.Choices
 	return true
 }
 

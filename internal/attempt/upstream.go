@@ -12,7 +12,7 @@ type Outgoing struct {
 	Path       string      // below the version segment, such as /chat/completions
 	Header     http.Header // the caller's headers that may pass; read only, shared by all attempts of a request
 	Body       []byte      // read only
-	Credential int         // index in the provider's list
+	Credential string      // by name: a reload may have changed the list since it was chosen
 	Stream     bool
 	// Release is called exactly once, when nothing reads Body any more; it may come after Send returned and from another goroutine.
 	Release func()

@@ -31,13 +31,15 @@ type Final struct {
 	RetryAfter time.Duration
 	// Retried is true when retries were spent (x-should-retry: false).
 	Retried bool
+	// Lasting: another try cannot mend it: every last failure was a refused key, a missing model or a missing route.
+	Lasting bool
 	// PassStatus: a single target's own 5xx status goes back (resilience.pass_status).
 	PassStatus bool
 }
 
 // Final says how the request ends. Call it once Next said Stop.
 func (s *Session) Final(now time.Time, g Guards) Final {
-	f := Final{Fault: s.last, Retried: s.retried}
+	f := Final{Fault: s.last, Retried: s.retried, Lasting: s.attempts > 0 && s.everyLast(lasting)}
 	switch {
 	case s.last != nil && (s.last.Class == fault.ClientGone || s.last.Class == fault.ClientDeadline):
 		f.Ending = ClientLeft
@@ -65,6 +67,10 @@ func (s *Session) Final(now time.Time, g Guards) Final {
 		f.Ending, f.RetryAfter = AllFailed, s.named(now)
 	}
 	return f
+}
+
+func lasting(c fault.Class) bool {
+	return c == fault.Auth || c == fault.ModelMissing || c == fault.RouteMissing
 }
 
 // everyLast says whether the last failure of every tried candidate is of a kind.

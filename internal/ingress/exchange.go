@@ -60,6 +60,7 @@ func (x *exchange) serve() {
 		return
 	}
 	x.out.x = x
+	defer x.out.stop() // also after a panic: its timer must not write to a response that is over
 	result := x.h.runner.Run(x.r.Context(), &x.call, &x.out)
 	x.end(result)
 }

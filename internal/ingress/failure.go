@@ -13,6 +13,7 @@ import (
 	"evergate/internal/attempt"
 	"evergate/internal/failover"
 	"evergate/internal/fault"
+	"evergate/internal/journal"
 	"evergate/internal/jsonscan"
 	"evergate/internal/wire"
 )
@@ -94,6 +95,12 @@ func (x *exchange) failureOf(res *attempt.Result) wire.Failure {
 		f = failure(http.StatusTooManyRequests, codeAllLimited,
 			fmt.Sprintf("every provider of the model %q is rate limited%s", clip(x.call.Request.Model), words))
 	case failover.CircuitOpen:
+		if len(res.Steps) == 0 { // nothing was tried and nothing was blocked
+			f = failure(http.StatusNotFound, codeModelNotFound,
+				fmt.Sprintf("no key is configured that may be used for the model %q: see the keys' models", clip(x.call.Request.Model)))
+			f.Param = "model"
+			break
+		}
 		f = failure(http.StatusServiceUnavailable, codeCircuitOpen,
 			"circuit breaker is open - provider temporarily unavailable"+words)
 	case failover.OneFailed:
@@ -180,19 +187,31 @@ func (x *exchange) failureHeader(res *attempt.Result, f wire.Failure) http.Heade
 	switch {
 	case f.Code == codeCircuitOpen, f.Code == codeShuttingDown:
 		h.Set("X-Should-Retry", "true")
-	case (f.Code == codeProvider || f.Code == codeAllFailed) && final.Retried, final.RetryAfter > time.Minute:
+	case (f.Code == codeProvider || f.Code == codeAllFailed) && (final.Retried || final.Lasting), final.RetryAfter > time.Minute:
 		h.Set("X-Should-Retry", "false")
 	}
 	h.Set("X-Evergate-Attempts", strconv.Itoa(res.Attempts))
 	if len(res.Steps) > 0 {
 		h.Set("X-Evergate-Trail", trail(res.Steps))
 	}
-	if res.Attempts > 0 && final.Ending == failover.PassBack {
-		last := res.Steps[len(res.Steps)-1]
-		h.Set("X-Evergate-Provider", last.Provider)
-		h.Set("X-Evergate-Model", headerText(last.Provider+"/"+last.Model))
+	if by := refuser(res); by != nil {
+		h.Set("X-Evergate-Provider", by.Provider)
+		h.Set("X-Evergate-Model", headerText(by.Provider+"/"+by.Model))
 	}
 	return h
+}
+
+// refuser is the attempt whose words go back (R10-R12), nil if the answer is the gateway's own.
+func refuser(res *attempt.Result) *journal.Step {
+	if res.Final.Ending != failover.PassBack || res.Final.Fault == nil {
+		return nil
+	}
+	for i := range res.Steps {
+		if s := &res.Steps[i]; !s.Skipped && s.Reason == res.Final.Fault.Class.String() {
+			return s
+		}
+	}
+	return nil
 }
 
 // ownBody is the upstream's own error body where it goes back as it is (R8, R10-R12): same dialect, same words, its

@@ -71,7 +71,7 @@ func BenchmarkSend(b *testing.B) {
 	for _, size := range []int{300, 50_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			c := newClient(b, quickUpstream(b), nil, nil)
-			out := attempt.Outgoing{Path: "/chat/completions", Header: callerHeader(), Body: bytes.Repeat([]byte("x"), size), Release: func() {}}
+			out := attempt.Outgoing{Credential: "default", Path: "/chat/completions", Header: callerHeader(), Body: bytes.Repeat([]byte("x"), size), Release: func() {}}
 			b.ReportAllocs()
 			for b.Loop() {
 				resp, f := c.Send(b.Context(), &out)

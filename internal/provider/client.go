@@ -108,8 +108,12 @@ func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response,
 	if err := ctx.Err(); err != nil {
 		return nil, c.netFault(ctx, err)
 	}
+	credential := c.credential(r.Credential)
+	if credential < 0 && len(c.auth) > 0 { // chosen from a newer configuration's list
+		return nil, &fault.Fault{Class: fault.Next, Message: "the credential is not configured any more"}
+	}
 	req := c.template(http.MethodPost, r.Path).WithContext(x.traced(ctx))
-	req.Header = c.header(r.Header, r.Credential)
+	req.Header = c.header(r.Header, credential)
 	x.carry(req)
 	resp, err := c.pooled.RoundTrip(req)
 	if err != nil && ctx.Err() == nil && x.untaken(err) {
@@ -132,6 +136,16 @@ func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response,
 		return nil, c.Refine(f)
 	}
 	return resp, nil
+}
+
+// credential is the index of a credential, -1 if there is none of that name.
+func (c *Client) credential(name string) int {
+	for i := range c.options.Credentials {
+		if c.options.Credentials[i].Name == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // template is the unchanging part of a request to path. Parsing a URL for every request would cost more than all of

@@ -46,7 +46,8 @@ func outgoing(body string) (*attempt.Outgoing, *atomic.Int32) {
 	var released atomic.Int32
 	b := []byte(body)
 	return &attempt.Outgoing{
-		Path: "/chat/completions", Body: b, Header: http.Header{},
+		Credential: "default",
+		Path:       "/chat/completions", Body: b, Header: http.Header{},
 		Release: func() { clear(b); released.Add(1) },
 	}, &released
 }

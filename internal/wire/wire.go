@@ -15,6 +15,8 @@ type Request struct {
 	Model string
 	// Stream is the client's "stream".
 	Stream bool
+	// Choices is how many answers the client asked for ("n"); 0 counts as 1.
+	Choices int
 	// AskedUsage is true when the client itself asked for usage in a stream.
 	AskedUsage bool
 	// Spans belongs to the dialect that read the request: places in Body that Rewrite changes.
@@ -111,6 +113,8 @@ type Progress struct {
 	Created int64
 	// Pattern is the dialect's: what stood around the text of the last event that was nothing but text.
 	Pattern Pattern
+	// Choices is how many choices must finish before the stream has; 0 counts as 1.
+	Choices int
 	// Begun and Ended have a bit for each choice that has begun, or has its finish reason. SawFinish is true while they
 	// are the same: one choice's finish is not the end of the others.
 	Begun, Ended uint64

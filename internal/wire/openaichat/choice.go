@@ -1,6 +1,8 @@
 package openaichat
 
 import (
+	"math/bits"
+
 	"evergate/internal/jsonscan"
 	"evergate/internal/wire"
 )
@@ -240,6 +242,6 @@ func (c *choice) bit() uint64 { return 1 << min(max(c.index, 0), 63) }
 
 // settle brings SawFinish and OpenTool in line with the rest of p.
 func settle(p *wire.Progress) {
-	p.SawFinish = p.Begun != 0 && p.Begun == p.Ended
+	p.SawFinish = p.Begun != 0 && p.Begun == p.Ended && bits.OnesCount64(p.Ended) >= p.Choices
 	p.OpenTool = p.SawTool && !p.SawFinish
 }

@@ -85,3 +85,21 @@ func FuzzPattern(f *testing.F) {
 		}
 	})
 }
+
+// A client that asked for two answers has not got them when the first one, sent before the second, is finished.
+func TestAskedChoices(t *testing.T) {
+	r, err := Chat{}.ReadRequest([]byte(`{"model":"m","n":2,"messages":[]}`))
+	if err != nil || r.Choices != 2 {
+		t.Fatalf("choices %d, %v", r.Choices, err)
+	}
+	p := wire.Progress{Choices: r.Choices}
+	for i, want := range []bool{false, false, false, true} {
+		event := []string{
+			`{"choices":[{"index":0,"delta":{"content":"a"}}]}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`,
+			`{"choices":[{"index":1,"delta":{"content":"b"}}]}`, `{"choices":[{"index":1,"delta":{},"finish_reason":"stop"}]}`,
+		}[i]
+		if (Chat{}).JudgeEvent([]byte(event), &p); p.SawFinish != want {
+			t.Errorf("after %s: finished %v, want %v", event, p.SawFinish, want)
+		}
+	}
+}

@@ -57,6 +57,9 @@ func readRequest(body []byte, how reading) (wire.Request, error) {
 		case "messages":
 			messages = r.Kind()
 			r.Skip()
+		case "n":
+			n, _ := r.Int()
+			q.Choices = int(min(max(n, 0), 64))
 		default:
 			r.Skip()
 		}
