@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"net"
+	"slices"
 
 	"evergate/internal/catalog"
 	"evergate/internal/config"
@@ -111,8 +113,11 @@ func credentials(cs []provider.Credential) []resilience.Credential {
 func identity(pc *config.Provider) string {
 	h := fnv.New128a()
 	o := pc.Options
-	_, _ = fmt.Fprintf(h, "%v|%v|%v|%v|%v|%v|%v|%v|%v|%v", o.Type, o.BaseURL, o.AuthHeader, o.AuthPrefix, o.Headers, o.TLS, o.Proxy,
+	_, _ = fmt.Fprintf(h, "%v|%v|%v|%v|%v|%v|%v|%v|%v", o.Type, o.BaseURL, o.AuthHeader, o.AuthPrefix, o.TLS, o.Proxy,
 		o.ConnectTimeout, o.StreamUsage, o.Classify)
+	for _, name := range slices.Sorted(maps.Keys(o.Headers)) {
+		_, _ = fmt.Fprintf(h, "|%s: %s", name, o.Headers[name].Reveal())
+	}
 	for _, c := range o.Credentials {
 		_, _ = fmt.Fprintf(h, "|%s=%s", c.Name, c.Value.Reveal())
 	}

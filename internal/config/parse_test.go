@@ -89,7 +89,7 @@ func TestAllKeys(t *testing.T) {
 	if diff := cmp.Diff(provider.TLS{CAFile: "ca.pem", CertFile: "c.pem", KeyFile: "k.pem"}, p.Options.TLS); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[string]string{"X-Team": "a"}, p.Options.Headers); diff != "" {
+	if diff := cmp.Diff(map[string]provider.Secret{"X-Team": "a"}, p.Options.Headers); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]provider.Rule{

@@ -179,8 +179,8 @@ func (b *builder) noKey(e entry[providerFile], p preset) {
 // framing headers belong to each single connection or request.
 var framing = []string{"connection", "content-length", "content-type", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 
-func (b *builder) headers(list given[[]entry[string]]) map[string]string {
-	var out map[string]string
+func (b *builder) headers(list given[[]entry[string]]) map[string]provider.Secret {
+	var out map[string]provider.Secret
 	seen := map[string]place{}
 	for _, h := range list.v {
 		name := strings.ToLower(h.name)
@@ -197,9 +197,9 @@ func (b *builder) headers(list given[[]entry[string]]) map[string]string {
 		}
 		b.once(seen, name, h.at, "is the header of line %d again, as case does not count; keep one")
 		if out == nil {
-			out = map[string]string{}
+			out = map[string]provider.Secret{}
 		}
-		out[h.name] = h.v
+		out[h.name] = provider.Secret(h.v)
 	}
 	return out
 }

@@ -78,7 +78,8 @@ func New(o Options, dial DialFunc) (*Client, error) {
 		}
 		c.auth = append(c.auth, value)
 	}
-	for name, v := range o.Headers {
+	for name, secret := range o.Headers {
+		v := secret.Reveal()
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(v) {
 			return nil, fmt.Errorf("header %q is not a valid HTTP header", name)
 		}

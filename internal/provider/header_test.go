@@ -33,7 +33,7 @@ func TestForwardedHeaders(t *testing.T) {
 	}
 	before := maps.Clone(caller)
 	c := newClient(t, s.URL+"/v1", func(o *Options) {
-		o.Headers = map[string]string{"x-title": "the operator's", "X-Extra": "1", "host": "virtual.test"}
+		o.Headers = map[string]Secret{"x-title": "the operator's", "X-Extra": "1", "host": "virtual.test"}
 	}, nil)
 	out, _ := outgoing(`{}`)
 	out.Header = caller
@@ -90,8 +90,8 @@ func TestCustomAuthHeader(t *testing.T) {
 func TestBadHeaderOptions(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"credential": func(o *Options) { o.Credentials = []Credential{{Name: "main", Value: "line\nbreak-secret"}} },
-		"header":     func(o *Options) { o.Headers = map[string]string{"X-A": "b\r\nX-C: break-secret"} },
-		"name":       func(o *Options) { o.Headers = map[string]string{"X A": "break-secret"} },
+		"header":     func(o *Options) { o.Headers = map[string]Secret{"X-A": "b\r\nX-C: break-secret"} },
+		"name":       func(o *Options) { o.Headers = map[string]Secret{"X A": "break-secret"} },
 		"auth":       func(o *Options) { o.AuthHeader = "X A" },
 		"base":       func(o *Options) { o.BaseURL = nil },
 		"ca":         func(o *Options) { o.TLS.CAFile = "testdata/none.pem" },

@@ -41,7 +41,7 @@ type Options struct {
 	// AuthHeader and AuthPrefix say how the credential is sent, such as Authorization and "Bearer ".
 	AuthHeader, AuthPrefix string
 	Credentials            []Credential
-	Headers                map[string]string
+	Headers                map[string]Secret // they may hold credentials
 	TLS                    TLS
 	Proxy                  *url.URL
 	ConnectTimeout         time.Duration
