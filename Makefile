@@ -11,7 +11,7 @@ COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 MODULES  := . bench tests/e2e
-FUZZTIME ?= 5s
+FUZZTIME ?= 5000x
 ROUNDS   ?= 15
 
 .DEFAULT_GOAL := help
@@ -46,7 +46,7 @@ race: ## all tests of the program under the race detector
 bench-test: ## tests of the benchmark tools
 	cd bench && go test ./...
 
-fuzz: ## each fuzz target for FUZZTIME (5s)
+fuzz: ## each fuzz target for FUZZTIME (5000x; 1m and the like work, too)
 	scripts/fuzz $(FUZZTIME)
 
 e2e: test-tools ## end to end: real model servers behind, real SDKs in front (MODEL=mock: simulated servers)

@@ -95,6 +95,17 @@ func (g *guard) bearer(r *http.Request) *refusal {
 	}
 }
 
+// ForeignPage tells requests that a browser made for a web page that is not served here: one of another origin, or one
+// under a host name that is none of hosts, localhost or a loopback address (DNS rebinding). Where no key is needed,
+// any page that somebody on this machine opens could otherwise spend the providers' keys.
+func ForeignPage(hosts []string) func(*http.Request) bool {
+	g := newGuard(Options{Hosts: hosts})
+	return func(r *http.Request) bool {
+		browser := len(r.Header["Origin"]) > 0 || len(r.Header["Sec-Fetch-Site"]) > 0
+		return browser && (crossOrigin(r) || !g.knows(r.Host))
+	}
+}
+
 // knows says whether the Host header is one of ours.
 func (g *guard) knows(host string) bool {
 	host = bareHost(host)

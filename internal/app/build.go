@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 
+	"evergate/internal/admin"
 	"evergate/internal/catalog"
 	"evergate/internal/config"
 	"evergate/internal/fault"
@@ -135,6 +136,9 @@ func ingressConfig(c *config.Config, p *parts, guards *health.Health) *ingress.C
 		out.Providers[pc.Options.Name] = &ingress.Provider{
 			Guards: guards.Provider(pc.Options.Name), Upstream: p.upstreams[pc.Options.Name].client, Settings: &pc.Resilience,
 		}
+	}
+	if c.Auth.Mode == config.AuthNone && !c.Auth.AllowAnonymous {
+		out.Foreign = admin.ForeignPage([]string{c.Server.Listen})
 	}
 	if c.Auth.Mode == config.AuthKeys {
 		out.Keys = &ingress.Keys{}

@@ -102,8 +102,7 @@ func (x *exchange) reject(f wire.Failure) {
 	f.RequestID = x.id
 	x.limitUnread()
 	if x.drains() {
-		_ = x.control.EnableFullDuplex() // else net/http reads before it answers
-		x.w.Header().Set("Connection", "close")
+		x.w.Header().Set("Connection", "close") // which has net/http answer at once
 	}
 	x.limitWrite()
 	writeFailure(x.w, x.dialect, f, nil)

@@ -78,8 +78,13 @@ func (x *exchange) readRequest() *wire.Failure {
 	return f
 }
 
-// authenticate checks the caller's key where keys are configured.
+// authenticate checks the caller's key where keys are configured, and where it comes from where none are.
 func (x *exchange) authenticate() *wire.Failure {
+	if x.cfg.Foreign != nil && x.cfg.Foreign(x.r) {
+		f := failure(http.StatusForbidden, codeForeignPage,
+			"a web page of another origin may not use a gateway that asks for no key; set auth.keys, or auth.allow_anonymous: true")
+		return &f
+	}
 	name, ok := x.cfg.Keys.Check(x.r.Header)
 	if !ok {
 		f := failure(http.StatusUnauthorized, codeInvalidKey,

@@ -30,6 +30,7 @@ const (
 	codeInvalid         = "invalid_request"
 	codeInvalidKey      = "invalid_api_key"
 	codeModelNotAllowed = "model_not_allowed"
+	codeForeignPage     = "forbidden_origin"
 	codeTooLarge        = "request_too_large"
 	codeNotFound        = "not_found"
 	codeShuttingDown    = "shutting_down"

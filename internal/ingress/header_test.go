@@ -2,7 +2,10 @@ package ingress
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestPassHeader(t *testing.T) {
@@ -23,6 +26,38 @@ func TestPassHeader(t *testing.T) {
 	}
 	if len(to) != 0 {
 		t.Errorf("these pass and must not: %v", to)
+	}
+}
+
+// An upstream's large head does not cost the client its answer: what clients act on passes, the rest stays.
+func TestPassHeaderOfALargeHead(t *testing.T) {
+	from := http.Header{
+		"X-Ratelimit-Remaining-Requests": {"9"}, "Anthropic-Ratelimit-Tokens-Reset": {"2026-01-01T00:00:00Z"}, "Retry-After": {"3"},
+		"Retry-After-Ms": {"2500"}, "X-Should-Retry": {"false"}, "X-Ratelimit-Forged": {strings.Repeat("x", 9000)},
+		"X-Debug": {strings.Repeat("x", 9000)}, "X-Small": {"1"}, "Openai-Version": {"2020-10-01"},
+	}
+	to := http.Header{"X-Small": {"ours"}}
+	passHeader(to, from)
+	want := http.Header{
+		"X-Ratelimit-Remaining-Requests": {"9"}, "Anthropic-Ratelimit-Tokens-Reset": {"2026-01-01T00:00:00Z"}, "Retry-After": {"3"},
+		"Retry-After-Ms": {"2500"}, "X-Should-Retry": {"false"}, "X-Small": {"ours"},
+	}
+	if diff := cmp.Diff(want, to); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHeaderText(t *testing.T) {
+	for in, want := range map[string]string{
+		"a/gpt-4o": "a/gpt-4o", "a/org/m:free,x=1": "a/org/m:free,x=1", "a/x\r\ny": "a/x%0D%0Ay", "a/100%": "a/100%25", "a/é": "a/%C3%A9",
+		strings.Repeat("m", 512): strings.Repeat("m", 512), strings.Repeat("m", 513): strings.Repeat("m", 512) + "...",
+	} {
+		if got := headerText(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if got := headerText(strings.Repeat("é", 1<<20)); len(got) > 520 {
+		t.Errorf("%d bytes of a huge name", len(got))
 	}
 }
 

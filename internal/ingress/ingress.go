@@ -29,7 +29,9 @@ type Config struct {
 	Table     *route.Table
 	Providers map[string]*Provider
 	Keys      *Keys // nil: callers need no key
-	MaxBody   int64 // bytes
+	// Foreign, if set, tells requests of web pages that may not ask: where callers need no key.
+	Foreign func(*http.Request) bool
+	MaxBody int64 // bytes
 	// Keepalive is after how much silence an open stream gets a comment; 0: never.
 	Keepalive time.Duration
 	// WriteTimeout is how long a client may take no byte before it is taken for gone; 0: for ever.
