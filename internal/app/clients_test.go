@@ -300,12 +300,12 @@ func TestStopDuringAReloadThatHangs(t *testing.T) {
 // A handler's panic is a bug of ours and stands in the log as an error; what single connections do is for level debug.
 func TestServerLog(t *testing.T) {
 	var out bytes.Buffer
-	l := slog.NewLogLogger(serverLog{slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelInfo})}, slog.LevelDebug)
-	l.Print("http: TLS handshake error from 192.0.2.1") //nolint:forbidigo // what net/http does
+	l := slog.New(serverLog{slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelInfo})}) // as net/http logs: at level debug
+	l.Debug("http: TLS handshake error from 192.0.2.1")
 	if out.Len() != 0 {
 		t.Errorf("news of a connection: %s", &out)
 	}
-	l.Print("http: panic serving 192.0.2.1: BUG") //nolint:forbidigo // as above
+	l.Debug("http: panic serving 192.0.2.1: BUG")
 	if !strings.Contains(out.String(), "level=ERROR") {
 		t.Errorf("a panic: %q", &out)
 	}
