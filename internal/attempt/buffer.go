@@ -36,7 +36,11 @@ func GetBuffer(n int) *Buffer {
 		b, _ = pools[c-minClass].Get().(*Buffer)
 	}
 	if b == nil {
-		b = &Buffer{B: make([]byte, 0, 1<<c)}
+		size := 1 << c
+		if c > maxClass {
+			size = n // it comes back to no pool of its size, and rounding up would double a large body
+		}
+		b = &Buffer{B: make([]byte, 0, size)}
 	}
 	b.B = b.B[:0]
 	b.refs.Store(1)

@@ -133,6 +133,7 @@ func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response,
 		}
 		return nil, c.netFault(ctx, err)
 	}
+	c.mask.header(resp.Header)
 	if f := decode(resp); f != nil {
 		return nil, c.Refine(f)
 	}

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -165,4 +167,14 @@ func FuzzClassify(f *testing.F) {
 			t.Error("R3: a 5xx was given to the caller as its own mistake")
 		}
 	})
+}
+
+// R18: what this machine lacks condemns no provider.
+func TestStarvedConnection(t *testing.T) {
+	for _, no := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS} {
+		err := &connectError{err: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", no)}}
+		if class, words := classifyNet(err); class != fault.Next || class.BreakerFailure() || !class.Retryable() {
+			t.Errorf("%v: %v %s", no, class, words)
+		}
+	}
 }

@@ -62,6 +62,9 @@ func ended(ctx context.Context) *fault.Fault {
 
 // classifyNet gives a network error its class and its public words, which hold no address.
 func classifyNet(err error) (fault.Class, string) {
+	if starved(err) {
+		return fault.Next, "the gateway has no file descriptor, port or memory left for a connection"
+	}
 	var connect *connectError
 	if errors.As(err, &connect) {
 		if connect.timeout {
@@ -92,6 +95,17 @@ func classifyNet(err error) (fault.Class, string) {
 	}
 	// ECONNRESET, EPIPE, HTTP/2 stream errors, lost pings and whatever else ends a connection.
 	return fault.Reset, "connection reset before an answer"
+}
+
+// starved says that this machine, not the upstream, could not make the connection: nobody's fault but ours, so no
+// provider's breaker counts it (R18).
+func starved(err error) bool {
+	for _, no := range [...]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
 }
 
 // notHTTP knows the transport's words for a response head that is not one; they have no types.
