@@ -51,7 +51,7 @@ func TestReloadReordersKeys(t *testing.T) {
 		}
 		const one, two = "{name: one, value: sk-value-one}", "{name: two, value: sk-value-two}"
 		s := newStack(t, keyed(one+", "+two), map[string]mock.Script{
-			"a": {Defaults: steady(), Rules: []mock.Rule{{Nth: nth(t, 1), Do: mock.Behaviour{Status: 503, Latency: time.Second}}}}, "b": answers(),
+			"a": {Defaults: steady(), Rules: []mock.Rule{{Nth: mock.Nth{From: 1, To: 1}, Do: mock.Behaviour{Status: 503, Latency: time.Second}}}}, "b": answers(),
 		})
 		done := make(chan answer)
 		go func() { done <- s.ask("a/m", false) }()
@@ -73,13 +73,4 @@ func TestReloadReordersKeys(t *testing.T) {
 			}
 		}
 	})
-}
-
-func nth(t *testing.T, n int) mock.Nth {
-	t.Helper()
-	s, err := mock.ParseScript([]byte("rules: [{nth: 1, do: {status: 500}}]"))
-	if err != nil || n != 1 {
-		t.Fatal(err)
-	}
-	return s.Rules[0].Nth
 }

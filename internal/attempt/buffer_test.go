@@ -3,6 +3,8 @@ package attempt
 import (
 	"bytes"
 	"testing"
+
+	"evergate/internal/sse"
 )
 
 func TestBuffer(t *testing.T) {
@@ -53,8 +55,8 @@ func TestSniff(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]bool{"data: {}": true, "\n\n: x": true, "event: a": true, `{"data": 1}`: false, "<p>": false, "": false} {
-		if looksLikeStream([]byte(body)) != want {
-			t.Errorf("looksLikeStream(%q) = %v", body, !want)
+		if sse.Looks([]byte(body)) != want {
+			t.Errorf("sse.Looks(%q) = %v", body, !want)
 		}
 	}
 }

@@ -250,16 +250,5 @@ func readAll(body io.Reader, buf *Buffer, limit int) error {
 	}
 }
 
-// looksLikeStream says whether a body is server-sent events, whatever its content type says (R17).
-func looksLikeStream(body []byte) bool {
-	body = bytes.TrimLeft(unmarked(body), "\r\n")
-	for _, p := range []string{"data:", "event:", ":", "id:", "retry:"} {
-		if bytes.HasPrefix(body, []byte(p)) {
-			return true
-		}
-	}
-	return false
-}
-
 // unmarked is a body without the byte order mark that some servers begin with; no JSON parser wants it.
 func unmarked(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\ufeff")) }

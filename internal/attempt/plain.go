@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evergate/internal/fault"
+	"evergate/internal/sse"
 )
 
 // maxHeld is how much of a plain reply is held to be judged before it is sent (CONTRACT §3).
@@ -32,7 +33,7 @@ func (e *exchange) plain(resp *http.Response) *fault.Fault {
 		return e.leg.Upstream.ReadFault(e.ctx, err)
 	}
 	body := unmarked(buf.B)
-	if looksLikeStream(body) {
+	if sse.Looks(body) {
 		folded, err := e.x.c.Dialect.ReplyFromStream(body)
 		if f := (*fault.Fault)(nil); errors.As(err, &f) {
 			return e.leg.Upstream.Refine(f)

@@ -127,9 +127,6 @@ func (x *run) Pick(t int, skip func(int) bool) (int, resilience.Block, bool) {
 	return leg.Guards.Pick(x.now, leg.Target.Model, skip)
 }
 
-// ConsecutiveFailures implements failover.Guards.
-func (x *run) ConsecutiveFailures(t int) int { return x.c.Legs[t].Guards.ConsecutiveFailures() }
-
 // noteSkips puts what was passed over into the trail (R50).
 func (x *run) noteSkips() {
 	for _, k := range x.session.Skips() {

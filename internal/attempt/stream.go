@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"evergate/internal/fault"
-	"evergate/internal/jsonscan"
 	"evergate/internal/sse"
 )
 
@@ -48,7 +47,7 @@ type relay struct {
 func (e *exchange) stream(resp *http.Response) *fault.Fault {
 	e.x.sink.Answering()
 	r := &relay{e: e, buf: GetBuffer(readSize), withhold: e.asksUsage()}
-	r.split.Whole = whole
+	r.split.Whole = e.x.c.Dialect.Whole
 	defer func() { r.buf.Release() }()
 	for first := true; ; {
 		n, err := r.read(resp.Body)
@@ -123,9 +122,6 @@ func sniff(b []byte) (decided, isStream bool) {
 	}
 	return true, b[0] != '{' && b[0] != '[' && b[0] != '<'
 }
-
-// whole says that data is one complete event, so that the splitter may forgive a missing blank line.
-func whole(data []byte) bool { return string(data) == "[DONE]" || jsonscan.Valid(data) == nil }
 
 // frames takes every whole frame out of the buffer and passes them on.
 func (r *relay) frames(now time.Time, eof bool) *fault.Fault {

@@ -64,11 +64,6 @@ func (c *client) Pick(t int, skip func(int) bool) (int, resilience.Block, bool) 
 	return i, b, ok
 }
 
-// ConsecutiveFailures implements Guards.
-func (c *client) ConsecutiveFailures(t int) int {
-	return c.place.machines[c.p.Targets[t].Provider].ConsecutiveFailures()
-}
-
 func (c *client) must(ok bool, format string, args ...any) {
 	if !ok {
 		c.t.Fatalf("%s: %s\nmoves: %s", c.name, fmt.Sprintf(format, args...), strings.Join(c.log, " "))

@@ -17,8 +17,6 @@ type Guards interface {
 	// Pick chooses a usable credential for the target among those for which skip is false. If there is none, the
 	// block is that of the credential soonest to clear, and credential is that one (-1: none is eligible at all).
 	Pick(t int, skip func(credential int) bool) (credential int, b resilience.Block, ok bool)
-	// ConsecutiveFailures is the provider's count, for R52(a).
-	ConsecutiveFailures(t int) int
 }
 
 // Params are what a session is about.

@@ -37,8 +37,6 @@ func (w *world) Pick(t int, skip func(int) bool) (int, resilience.Block, bool) {
 	return best, soonest, false
 }
 
-func (w *world) ConsecutiveFailures(t int) int { return w.failures[t] }
-
 // result is what a scripted attempt comes to; the zero value answers.
 type result struct {
 	f     *fault.Fault

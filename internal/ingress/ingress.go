@@ -88,5 +88,5 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.serveOther(cfg, w, r)
 }
 
-// dialectFor gives the dialect in whose words an error on this path is said: the first one where the path is none's.
+// anyDialect is the dialect in whose words an error is said where the path is none's.
 func (h *Handler) anyDialect() wire.Dialect { return h.routes["/v1/chat/completions"] }

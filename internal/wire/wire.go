@@ -152,6 +152,8 @@ type Dialect interface {
 	Path() string
 	// Side says that providers commonly lack this route: a 404, 405 or 501 of it says nothing of the model (R9).
 	Side() bool
+	// Whole says that a stream event's data is complete, so that nothing could be added to it (sse.Splitter.Whole).
+	Whole(data []byte) bool
 	// ReadRequest reads what the gateway must know. The error is a *RequestError.
 	ReadRequest(body []byte) (Request, error)
 	// AppendRequest appends the request for a target to dst and returns it. If nothing changes it returns

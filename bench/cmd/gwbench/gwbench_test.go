@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -139,7 +140,7 @@ func TestHoldCountsOpenStreams(t *testing.T) {
 	var open atomic.Int64
 	done := make(chan error, 1)
 	go func() { done <- r.hold(ctx, &open) }()
-	for deadline := time.Now().Add(5 * time.Second); open.Load() != 1; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); open.Load() != 1; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("the stream was not counted as open")
 		}

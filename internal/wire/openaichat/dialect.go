@@ -47,6 +47,15 @@ func (Completions) Side() bool { return true }
 // Side is true: many providers have no embeddings.
 func (Embeddings) Side() bool { return true }
 
+// Whole is WholeEvent.
+func (Chat) Whole(data []byte) bool { return WholeEvent(data) }
+
+// Whole is WholeEvent.
+func (Completions) Whole(data []byte) bool { return WholeEvent(data) }
+
+// Whole is WholeEvent.
+func (Embeddings) Whole(data []byte) bool { return WholeEvent(data) }
+
 // Path is where chat completions are.
 func (Chat) Path() string { return "/chat/completions" }
 
@@ -187,17 +196,6 @@ var errNoStream = invalid("embeddings are not streamed")
 func WholeEvent(data []byte) bool {
 	data = bytes.TrimSpace(data)
 	return isDone(data) || len(data) > 0 && data[0] == '{' && jsonscan.Valid(data) == nil
-}
-
-// LooksLikeStream says that a body, whatever its content type, is an event stream (R17: content decides).
-func LooksLikeStream(body []byte) bool {
-	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\ufeff")), " \t\r\n")
-	for _, start := range [...]string{"data:", ":", "event:", "id:", "retry:", "error:"} {
-		if len(body) >= len(start) && string(body[:len(start)]) == start {
-			return true
-		}
-	}
-	return false
 }
 
 func isDone(data []byte) bool { return string(data) == "[DONE]" }
