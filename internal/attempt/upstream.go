@@ -5,11 +5,17 @@ import (
 	"net/http"
 
 	"evergate/internal/fault"
+	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 // Outgoing is one request to an upstream.
 type Outgoing struct {
-	Path       string      // below the version segment, such as /chat/completions
+	// Dialect is the name of the dialect that Body is in; with Model and Stream it says where the provider has its route.
+	Dialect string
+	Model   string // the upstream's id
+	// Translated: the client speaks another dialect, so that headers of its vendor mean nothing here.
+	Translated bool
 	Header     http.Header // the caller's headers that may pass; read only, shared by all attempts of a request
 	Body       []byte      // read only
 	Credential string      // by name: a reload may have changed the list since it was chosen
@@ -35,4 +41,10 @@ type Upstream interface {
 	ReadFault(ctx context.Context, err error) *fault.Fault
 	// CanStreamUsage says whether the provider knows stream_options.include_usage.
 	CanStreamUsage() bool
+	// Speaks lists, by name, the dialects in which a model can be asked, the favourite of each kind of operation first.
+	Speaks(model string) []string
+	// Maker is who made a model: whose seals it can read.
+	Maker(model string) llm.Vendor
+	// Quirks are what requests for a model must keep to where they are translated.
+	Quirks(model string) wire.Quirks
 }

@@ -37,25 +37,9 @@ const (
 	codeClientGone      = "client_gone"
 )
 
-// failure makes a Failure with the type word of its status.
+// failure makes a Failure.
 func failure(status int, code, message string) wire.Failure {
-	return wire.Failure{Status: status, Type: errorType(status), Code: code, Message: message}
-}
-
-// errorType is the OpenAI dialect's word for a status.
-func errorType(status int) string {
-	switch {
-	case status == http.StatusUnauthorized:
-		return "authentication_error"
-	case status == http.StatusForbidden:
-		return "permission_error"
-	case status == http.StatusTooManyRequests:
-		return "rate_limit_error"
-	case status >= 500:
-		return "server_error"
-	default:
-		return "invalid_request_error"
-	}
+	return wire.Failure{Status: status, Code: code, Message: message}
 }
 
 func tooLarge(limit int64) *wire.Failure {

@@ -36,6 +36,11 @@ type Target struct {
 	Disabled bool
 	Params   []wire.Param
 	Timeouts Timeouts
+	// BaseModel is the model that a deployment's name hides, whose facts apply; empty: Model.
+	BaseModel string
+	// MaxTokensField and DeveloperRole override the provider's quirks (wire.Quirks); empty and nil: they stand.
+	MaxTokensField string
+	DeveloperRole  *bool
 }
 
 // String is provider/model.

@@ -6,7 +6,10 @@
 // must change, and are scanned, never decoded and encoded again.
 package wire
 
-import "evergate/internal/fault"
+import (
+	"evergate/internal/fault"
+	"evergate/internal/llm"
+)
 
 // Request is what the gateway knows of a client's request. Body is never changed; it may be read by several attempts
 // at once.
@@ -52,6 +55,8 @@ type Rewrite struct {
 	AskUsage bool
 	// Params are top-level members that the target overrides: name to raw JSON value, applied in order of Name.
 	Params []Param
+	// OmitModel leaves the model out of the body: the target has it in its path (Claude on Vertex).
+	OmitModel bool
 }
 
 // Param is one overridden member; Value is raw JSON.
@@ -69,10 +74,7 @@ type RequestError struct {
 func (e *RequestError) Error() string { return e.Message }
 
 // Usage is the upstream's own count of tokens; Known is false if it said none.
-type Usage struct {
-	Known                                                                      bool
-	Input, Output, CachedInput, CacheWrite, Reasoning, AudioInput, AudioOutput int64
-}
+type Usage = llm.Usage
 
 // Reply is what was learned from a plain reply or a stream so far.
 type Reply struct {
@@ -97,6 +99,8 @@ type Event struct {
 	Malformed bool
 	// Fault is set when the event is an error event; classified by its own code (R14).
 	Fault *fault.Fault
+	// Name is the event name that SDKs of the dialect look for, in dialects that name their events; else nil.
+	Name []byte
 }
 
 // Progress is the state of one upstream stream. Not safe for concurrent use.
@@ -115,6 +119,8 @@ type Progress struct {
 	Pattern Pattern
 	// Choices is how many choices must finish before the stream has; 0 counts as 1.
 	Choices int
+	// Sequence is the number after that of the last event, in dialects that count them.
+	Sequence int64
 	// Begun and Ended have a bit for each choice that has begun, or has its finish reason. SawFinish is true while they
 	// are the same: one choice's finish is not the end of the others.
 	Begun, Ended uint64
@@ -124,15 +130,16 @@ type Progress struct {
 // before and after it says the same, and need not be read again.
 type Pattern struct{ Before, After []byte }
 
-// Failure is what an error says to a client, in any dialect.
+// Failure is what an error says to a client, in any dialect. Each dialect has its own word for the type of a status.
 type Failure struct {
 	Status    int
-	Type      string
 	Code      string
 	Message   string
 	Param     string
 	RequestID string
 	Attempts  []Attempt
+	// Said is what the client of a committed stream was told before.
+	Said Said
 }
 
 // Attempt is one line of a failure's list of attempts.
@@ -148,13 +155,15 @@ type Attempt struct {
 type Dialect interface {
 	// Name is a short constant for logs and metrics, such as "chat".
 	Name() string
-	// Path is the upstream path below the version segment, such as "/chat/completions".
+	// Path is where clients find it below the version segment, such as "/chat/completions"; empty for a dialect that only
+	// providers speak, or whose paths hold more (Gemini).
 	Path() string
 	// Side says that providers commonly lack this route: a 404, 405 or 501 of it says nothing of the model (R9).
 	Side() bool
 	// Whole says that a stream event's data is complete, so that nothing could be added to it (sse.Splitter.Whole).
 	Whole(data []byte) bool
-	// ReadRequest reads what the gateway must know. The error is a *RequestError.
+	// ReadRequest reads what the gateway must know. The error is a *RequestError. Where the path holds the model and the
+	// kind of answer (Gemini), the caller sets Model and Stream after it.
 	ReadRequest(body []byte) (Request, error)
 	// AppendRequest appends the request for a target to dst and returns it. If nothing changes it returns
 	// r.Body itself (and dst is untouched).

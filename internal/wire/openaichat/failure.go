@@ -18,7 +18,7 @@ func appendError(dst []byte, f wire.Failure) []byte {
 	dst = append(dst, `{"error":{"message":`...)
 	dst = jsonscan.AppendString(dst, f.Message)
 	dst = append(dst, `,"type":`...)
-	dst = jsonscan.AppendString(dst, f.Type)
+	dst = jsonscan.AppendString(dst, errorType(f.Status))
 	dst = append(dst, `,"param":`...)
 	dst = appendOrNull(dst, f.Param)
 	dst = append(dst, `,"code":`...)
@@ -134,4 +134,20 @@ func (shape) finishWithout(tool bool) string {
 		return "tool_calls"
 	}
 	return "stop"
+}
+
+// errorType is the dialect's word for a status.
+func errorType(status int) string {
+	switch {
+	case status == 401:
+		return "authentication_error"
+	case status == 403:
+		return "permission_error"
+	case status == 429:
+		return "rate_limit_error"
+	case status >= 500:
+		return "server_error"
+	default:
+		return "invalid_request_error"
+	}
 }

@@ -89,7 +89,7 @@ func TestReadErrorOfRecordings(t *testing.T) {
 func TestAppendError(t *testing.T) {
 	t.Parallel()
 	full := wire.Failure{
-		Status: 502, Type: "api_error", Code: "all_providers_failed", Message: "no provider \"answered\"\n", RequestID: "r1",
+		Status: 502, Code: "all_providers_failed", Message: "no provider \"answered\"\n", RequestID: "r1",
 		Attempts: []wire.Attempt{
 			{Target: "groq/llama", Status: 503, Reason: "upstream_error", Millis: 12},
 			{Target: "openai/gpt", Reason: "timeout", Millis: 60000},
@@ -103,14 +103,14 @@ func TestAppendError(t *testing.T) {
 	}{
 		{
 			"all of it", full,
-			`{"error":{"message":"no provider \"answered\"\n","type":"api_error","param":null,"code":"all_providers_failed","attempts":[` +
+			`{"error":{"message":"no provider \"answered\"\n","type":"server_error","param":null,"code":"all_providers_failed","attempts":[` +
 				`{"target":"groq/llama","status":503,"reason":"upstream_error","ms":12},` +
 				`{"target":"openai/gpt","status":null,"reason":"timeout","ms":60000},` +
 				`{"target":"x/y","status":null,"reason":"circuit_open","ms":0,"skipped":true}],"request_id":"r1"}}`,
 		},
 		{
 			"a bad request",
-			wire.Failure{Status: 400, Type: "invalid_request_error", Message: "m", Param: "model"},
+			wire.Failure{Status: 400, Message: "m", Param: "model"},
 			`{"error":{"message":"m","type":"invalid_request_error","param":"model","code":null}}`,
 		},
 	} {

@@ -1,0 +1,56 @@
+package llm
+
+import "slices"
+
+// Dropped collects the names of what a translation could not carry over, each once, in the order found. The zero value
+// is ready. Names are the client's own for a field (logit_bias), or one of the words below for a kind of content.
+type Dropped struct{ names []string }
+
+// Words for content that has no field of its own.
+const (
+	DropImages      = "images"
+	DropDocuments   = "documents"
+	DropAudio       = "audio"
+	DropVideo       = "video"
+	DropFileIDs     = "file_ids"
+	DropReasoning   = "reasoning"           // thoughts as text in the history
+	DropSignatures  = "reasoning_signature" // signed, redacted or encrypted thoughts of another vendor
+	DropCitations   = "citations"
+	DropServerTools = "server_tools" // tools that a vendor runs, and their blocks
+	DropCache       = "cache_control"
+	DropCustomTools = "custom_tools" // free-text tools, their calls and results, carried as functions
+	DropStrict      = "strict"
+	DropToolErrors  = "tool_result_error"
+	DropNames       = "name" // of participants
+)
+
+// maxDropped bounds what is noted of one request; a header has to carry it.
+const maxDropped = 32
+
+// Add notes names; a nil receiver notes nothing.
+func (d *Dropped) Add(names ...string) {
+	if d == nil {
+		return
+	}
+	for _, n := range names {
+		if n != "" && len(d.names) < maxDropped && !slices.Contains(d.names, n) {
+			d.names = append(d.names, n)
+		}
+	}
+}
+
+// Names are what was noted, to be read only.
+func (d *Dropped) Names() []string {
+	if d == nil {
+		return nil
+	}
+	return d.names
+}
+
+// Clone is a copy that can be added to without changing d.
+func (d *Dropped) Clone() *Dropped {
+	if d == nil {
+		return &Dropped{}
+	}
+	return &Dropped{names: slices.Clone(d.names)}
+}

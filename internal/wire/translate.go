@@ -1,0 +1,212 @@
+package wire
+
+import (
+	"evergate/internal/llm"
+	"evergate/internal/sse"
+)
+
+// Translation carries one attempt's request to another dialect and its answer back (ARCHITECTURE decision 1). The
+// upstream's dialect judges what comes; a translation only says it anew. Not safe for concurrent use.
+type Translation interface {
+	// AppendRequest appends the request in the upstream's dialect. The error is a *RequestError: the target cannot be asked this.
+	AppendRequest(dst []byte, w Rewrite) ([]byte, error)
+	// AppendReply appends a whole reply, which the upstream's dialect has judged, in the client's words.
+	AppendReply(dst, body []byte) ([]byte, error)
+	// AppendEvent appends what one event of the upstream's stream says to the client, which may be nothing.
+	AppendEvent(dst, data []byte) ([]byte, error)
+	// AppendStream appends a whole reply as the events of a stream, without its end (R17).
+	AppendStream(dst, body []byte) ([]byte, error)
+	// AppendEnd appends the proper end of the stream.
+	AppendEnd(dst []byte) []byte
+	// Dropped are the names of what was lost so far (x-evergate-dropped).
+	Dropped() []string
+	// Said is what a stream's client was told.
+	Said() Said
+}
+
+// Canonical is a client's request in no vendor's words, decoded once for all attempts that need it.
+type Canonical struct {
+	generation *llm.Request
+	embedding  *llm.EmbedRequest
+}
+
+// Decode reads a client's request for translation. The error is a *RequestError.
+func Decode(d Dialect, r *Request) (*Canonical, error) {
+	switch d := d.(type) {
+	case Embedder:
+		q, err := d.DecodeEmbed(r)
+		return &Canonical{embedding: q}, err
+	case Client:
+		q, err := d.DecodeRequest(r)
+		return &Canonical{generation: q}, err
+	}
+	return nil, &RequestError{Message: "requests to " + d.Path() + " cannot be translated to another provider's API"}
+}
+
+// Generation is the request, nil if it is for embeddings.
+func (c *Canonical) Generation() *llm.Request { return c.generation }
+
+// CanTranslate says whether an answer of the upstream's dialect can be given to a client of the other.
+func CanTranslate(client, upstream Dialect) bool {
+	if _, ok := client.(Embedder); ok {
+		_, ok = upstream.(Embedder)
+		return ok
+	}
+	_, from := client.(Client)
+	_, to := upstream.(Upstream)
+	return from && to
+}
+
+// NewTranslation makes the translation of one attempt. CanTranslate must hold.
+func NewTranslation(client, upstream Dialect, c *Canonical, t Target) Translation {
+	if c.embedding != nil {
+		q := *c.embedding
+		q.Dropped = q.Dropped.Clone()
+		return &embedding{client: client.(Embedder), upstream: upstream.(Embedder), q: &q, target: t}
+	}
+	q := *c.generation
+	q.Dropped = q.Dropped.Clone()
+	return &generation{client: client.(Client), upstream: upstream.(Upstream), q: &q, target: t}
+}
+
+// generation translates chat-like requests.
+type generation struct {
+	client   Client
+	upstream Upstream
+	q        *llm.Request
+	target   Target
+
+	decoder Decoder
+	order   llm.Order
+	encoder Encoder
+	dst     []byte
+	// put and say are the two steps of an event's way, made once: a closure for each event would be garbage.
+	put, say func(*llm.Event)
+}
+
+func (g *generation) AppendRequest(dst []byte, w Rewrite) ([]byte, error) {
+	g.target.Model, g.target.AskUsage = w.Model, w.AskUsage
+	out, err := g.upstream.EncodeRequest(dst, g.q, &g.target)
+	if err != nil || len(w.Params) == 0 {
+		return out, err
+	}
+	return override(g.upstream, dst, out, w)
+}
+
+// override applies a target's parameters to a request that was written already.
+func override(d Dialect, dst, body []byte, w Rewrite) ([]byte, error) {
+	written := append([]byte(nil), body[len(dst):]...)
+	r, err := d.ReadRequest(written)
+	if err != nil {
+		return dst, err
+	}
+	out := d.AppendRequest(dst, &r, Rewrite{Model: w.Model, Params: w.Params})
+	if len(out) > 0 && len(written) > 0 && &out[0] == &written[0] {
+		out = append(dst, written...)
+	}
+	return out, nil
+}
+
+func (g *generation) AppendReply(dst, body []byte) ([]byte, error) {
+	a, err := g.upstream.DecodeReply(body)
+	if err != nil {
+		return dst, err
+	}
+	return g.client.AppendReply(dst, a, g.q), nil
+}
+
+func (g *generation) begin() {
+	if g.encoder != nil {
+		return
+	}
+	g.decoder, g.encoder = g.upstream.NewDecoder(), g.client.NewEncoder(g.q)
+	g.say = func(e *llm.Event) { g.dst = g.encoder.Append(g.dst, e) }
+	g.put = func(e *llm.Event) { g.order.Put(e, g.say) }
+}
+
+func (g *generation) AppendEvent(dst, data []byte) ([]byte, error) {
+	g.begin()
+	g.dst = dst
+	err := g.decoder.Decode(data, g.put)
+	return g.take(), err
+}
+
+func (g *generation) AppendStream(dst, body []byte) ([]byte, error) {
+	a, err := g.upstream.DecodeReply(body)
+	if err != nil {
+		return dst, err
+	}
+	g.begin()
+	g.dst = dst
+	llm.Unfold(a, g.put)
+	return g.take(), nil
+}
+
+func (g *generation) AppendEnd(dst []byte) []byte {
+	g.begin()
+	g.dst = dst
+	g.decoder.End(g.put)
+	g.order.End(g.say)
+	g.dst = g.encoder.AppendEnd(g.dst)
+	return g.take()
+}
+
+// take gives the bytes away, so that the translation does not hold another's buffer.
+func (g *generation) take() []byte {
+	out := g.dst
+	g.dst = nil
+	return out
+}
+
+func (g *generation) Dropped() []string { return g.q.Dropped.Names() }
+
+func (g *generation) Said() Said {
+	if g.encoder == nil {
+		return Said{}
+	}
+	return g.encoder.Said()
+}
+
+// embedding translates requests for vectors.
+type embedding struct {
+	client, upstream Embedder
+	q                *llm.EmbedRequest
+	target           Target
+}
+
+func (m *embedding) AppendRequest(dst []byte, w Rewrite) ([]byte, error) {
+	m.target.Model = w.Model
+	out, err := m.upstream.EncodeEmbed(dst, m.q, &m.target)
+	if err != nil || len(w.Params) == 0 {
+		return out, err
+	}
+	return override(m.upstream, dst, out, w)
+}
+
+func (m *embedding) AppendReply(dst, body []byte) ([]byte, error) {
+	a, err := m.upstream.DecodeEmbedReply(body)
+	if err != nil {
+		return dst, err
+	}
+	if a.Model == "" {
+		a.Model = m.target.Model
+	}
+	return m.client.AppendEmbedReply(dst, a, m.q), nil
+}
+
+// Vectors are not streamed: what the client asked for, and what came, is never a stream.
+func (m *embedding) AppendEvent(dst, _ []byte) ([]byte, error)  { return dst, nil }
+func (m *embedding) AppendStream(dst, _ []byte) ([]byte, error) { return dst, nil }
+func (m *embedding) AppendEnd(dst []byte) []byte                { return dst }
+func (m *embedding) Dropped() []string                          { return m.q.Dropped.Names() }
+func (m *embedding) Said() Said                                 { return Said{} }
+
+// AppendEvent appends one server-sent event: with a name where the dialect names its events.
+func AppendEvent(dst []byte, name string, data []byte) []byte {
+	if name != "" {
+		dst = append(dst, "event: "...)
+		dst = append(dst, name...)
+		dst = append(dst, '\n')
+	}
+	return sse.AppendData(dst, data)
+}
