@@ -84,7 +84,7 @@ func New(o Options) (*App, error) {
 		Refresh: o.Config.RefreshInterval, Recheck: o.Config.RecheckInterval, Journal: sink,
 	})
 	runner := &attempt.Runner{Health: a.health, Journal: sink}
-	a.ingress = ingress.New(dialects(), runner, sink, a.catalog)
+	a.ingress = ingress.New(dialects(), routes(), runner, sink, a.catalog)
 	a.take(o.Config, p)
 	return a, nil
 }

@@ -18,12 +18,40 @@ import (
 	"evergate/internal/provider"
 	"evergate/internal/resilience"
 	"evergate/internal/wire"
+	"evergate/internal/wire/anthropic"
+	"evergate/internal/wire/converse"
+	"evergate/internal/wire/gemini"
 	"evergate/internal/wire/openaichat"
+	"evergate/internal/wire/responses"
 )
 
-// dialects are the client protocols served; adding one is adding a line.
-func dialects() []wire.Dialect {
-	return []wire.Dialect{openaichat.Chat{}, openaichat.Completions{}, openaichat.Embeddings{}}
+// dialects are all that clients or providers speak; adding one is adding a line here, and to routes if clients may.
+func dialects() *wire.Table {
+	return wire.NewTable(
+		openaichat.Chat{}, openaichat.Completions{}, openaichat.Embeddings{},
+		responses.Responses{},
+		anthropic.Messages{}, anthropic.CountTokens{},
+		gemini.Generate{}, gemini.CountTokens{},//GEM
+		converse.Converse{}, converse.TitanEmbed{}, converse.NovaEmbed{}, converse.CohereEmbed{},
+		//COHERE
+	)
+}
+
+// routes are the client protocols served.
+func routes() ingress.Routes {
+	return ingress.Routes{
+		Dialects: []wire.Dialect{
+			openaichat.Chat{}, openaichat.Completions{}, openaichat.Embeddings{}, responses.Responses{},
+			anthropic.Messages{}, anthropic.CountTokens{},
+		},
+		Verbs: map[string]ingress.Verb{
+			"generateContent":       {Dialect: gemini.Generate{}},
+			"streamGenerateContent": {Dialect: gemini.Generate{}, Stream: true},
+			"countTokens":           {Dialect: gemini.CountTokens{}},
+			//EC
+			//BEC
+		},
+	}
 }
 
 // upstream is one provider's client and what it was made of, so that a reload keeps connections where nothing changed.
@@ -53,12 +81,15 @@ func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, e
 		id := identity(pc)
 		up := old[o.Name]
 		if up == nil || up.identity != id {
-			client, err := provider.New(o, dial)
+			vendor, err := vendorOf(&o, dial)
+			if err == nil {
+				o.Vendor = vendor
+				up, err = newUpstream(o, id, dial)
+			}
 			if err != nil {
 				problems = append(problems, fmt.Errorf("provider %s: %w", o.Name, err))
 				continue
 			}
-			up = &upstream{client: client, identity: id}
 		}
 		p.upstreams[o.Name] = up
 		p.guards = append(p.guards, health.Config{
@@ -73,6 +104,14 @@ func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, e
 		return nil, errors.Join(problems...)
 	}
 	return p, nil
+}
+
+func newUpstream(o provider.Options, id string, dial dialFunc) (*upstream, error) {
+	client, err := provider.New(o, dial)
+	if err != nil {
+		return nil, err
+	}
+	return &upstream{client: client, identity: id}, nil
 }
 
 // Verify says why a configuration would not start although its text is right: files that it names and that are
@@ -116,6 +155,9 @@ func identity(pc *config.Provider) string {
 	o := pc.Options
 	_, _ = fmt.Fprintf(h, "%v|%v|%v|%v|%v|%v|%v|%v|%v", o.Type, o.BaseURL, o.AuthHeader, o.AuthPrefix, o.TLS, o.Proxy,
 		o.ConnectTimeout, o.StreamUsage, o.Classify)
+	_, _ = fmt.Fprintf(h, "|%q|%q|%q|%q|%q|%q", o.API, o.Region, o.Project, o.Location, o.CredentialsFile, o.APIVersion)
+	_, _ = fmt.Fprintf(h, "|%q|%q|%q|%q", o.AWS.AccessKeyID, o.AWS.SecretAccessKey.Reveal(), o.AWS.SessionToken.Reveal(), o.AWS.Profile)
+	_, _ = fmt.Fprintf(h, "|%q|%q|%q", o.Entra.TenantID, o.Entra.ClientID, o.Entra.ClientSecret.Reveal())
 	for _, name := range slices.Sorted(maps.Keys(o.Headers)) {
 		_, _ = fmt.Fprintf(h, "|%s: %s", name, o.Headers[name].Reveal())
 	}

@@ -18,11 +18,16 @@ type Leg struct {
 	Guards   *health.Provider
 	Upstream Upstream
 	Settings *resilience.Settings
+	// Dialect is what the upstream is asked in; where it is not the client's, requests and answers are translated for Terms.
+	Dialect wire.Dialect
+	Terms   wire.Target
+	// OmitModel: the upstream has the model in its path, and must not have it in the body.
+	OmitModel bool
 	// Label is the model for metrics: a known id, or route.OtherLabel.
 	Label string
 }
 
-// Call is one client request, read and routed. It is not changed by Run.
+// Call is one client request, read and routed. It is not changed by Run, but for Canonical.
 type Call struct {
 	Dialect wire.Dialect
 	Request wire.Request
@@ -31,6 +36,12 @@ type Call struct {
 	Header http.Header // the client's, read only
 	Legs   []Leg       // in order; at least one
 	Start  time.Time
+	// Strict: a candidate that would lose something of the request is unable to serve it (CONTRACT §3).
+	Strict bool
+	// Keep: the caller wants the answer, or what ended its stream, in Result.Answer.
+	Keep bool
+	// Canonical is the request in no vendor's words, decoded when the first translation needs it.
+	Canonical *wire.Canonical
 }
 
 // Head is what a sink may tell its client about the answer before its first byte.
@@ -43,6 +54,8 @@ type Head struct {
 	Steps  []journal.Step // the trail so far, this attempt included
 	// Attempts is the number of attempts made, this one included.
 	Attempts int
+	// Lost are names of what the translation could not carry over (x-evergate-dropped).
+	Lost []string
 }
 
 // Sink takes the answer of one request. Begin commits: after it nothing is tried elsewhere. Its methods are called from
@@ -70,6 +83,12 @@ type Result struct {
 	Steps     []journal.Step
 	Attempts  int
 	Reply     wire.Reply
+	// Answer is a copy of a translated answer's body, or of the data of the event that ended its stream; only with Keep.
+	Answer []byte
+	// Said is what the client of a stream was told of it.
+	Said wire.Said
+	// Lost is as in Head, at the end.
+	Lost []string
 	// Dropped counts malformed events that were left out (R17).
 	Dropped      int
 	FirstContent time.Time

@@ -40,9 +40,14 @@ type exchange struct {
 	firstByte time.Time
 	content   time.Time // first content event, or the whole plain reply
 	progress  wire.Progress
-	step      int // index of this attempt's entry in the trail, once it has one
-	noted     bool
-	settled   bool // the permit is
+	// translation is nil where the upstream speaks the client's dialect.
+	translation wire.Translation
+	out         *Buffer  // the request as written for this target, until it is sent; nil: the client's own
+	unsealed    bool     // R10's repair was made
+	unsealing   []string // and left this out, in the client's own dialect
+	step        int      // index of this attempt's entry in the trail, once it has one
+	noted       bool
+	settled     bool // the permit is
 }
 
 // do performs the exchange and hands the answer to the sink; nil: a whole answer was delivered.
@@ -52,39 +57,74 @@ func (e *exchange) do() *fault.Fault {
 	e.ctx = ctx
 	e.watch.begin(e, cancel)
 	defer e.watch.stop()
-	resp, f := e.send()
+	resp, f := e.ask()
 	if f != nil {
 		return e.own(f)
 	}
 	defer resp.Body.Close() //nolint:errcheck // nothing is left to be lost
-	e.firstByte = time.Now()
-	e.resp, e.status = resp, resp.StatusCode
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return e.own(e.refused(resp))
-	}
 	if e.x.c.Request.Stream {
 		return e.own(e.stream(resp))
 	}
 	return e.own(e.plain(resp))
 }
 
-// send writes the request for this target and sends it.
+// ask sends the request and gives a 2xx response, whose body the caller closes. A refusal of sealed thoughts is
+// repaired once (R10).
+func (e *exchange) ask() (*http.Response, *fault.Fault) {
+	resp, f := e.head2xx()
+	if f != nil && f.Seal && e.unseal() {
+		resp, f = e.head2xx()
+	}
+	return resp, f
+}
+
+func (e *exchange) head2xx() (*http.Response, *fault.Fault) {
+	resp, f := e.send()
+	if f != nil {
+		return nil, f
+	}
+	e.firstByte = time.Now()
+	e.resp, e.status = resp, resp.StatusCode
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		defer resp.Body.Close() //nolint:errcheck // as in do
+		return nil, e.refused(resp)
+	}
+	return resp, nil
+}
+
+// send sends the request that was written for this target.
 func (e *exchange) send() (*http.Response, *fault.Fault) {
-	c := e.x.c
-	w := wire.Rewrite{Model: e.leg.Target.Model, AskUsage: e.asksUsage(), Params: e.leg.Target.Params}
-	buf := GetBuffer(len(c.Request.Body) + len(w.Model) + 64)
-	body := c.Dialect.AppendRequest(buf.B, &c.Request, w)
-	if len(body) > 0 && &body[0] == &c.Request.Body[0] { // nothing changed: the client's own bytes go out
-		buf.Release()
+	c, buf := e.x.c, e.out
+	if buf == nil { // the client's own bytes go out
 		c.Body.Retain()
 		buf = c.Body
-	} else {
-		buf.B = body
 	}
+	e.out = nil
 	return e.leg.Upstream.Send(e.ctx, &Outgoing{
-		Path: c.Dialect.Path(), Header: c.Header, Body: body, Credential: e.credential, Stream: c.Request.Stream,
-		Release: buf.Release,
+		Dialect: e.leg.Dialect.Name(), Model: e.leg.Target.Model, Translated: e.translation != nil, Header: c.Header,
+		Body: buf.B, Credential: e.credential, Stream: c.Request.Stream, Release: buf.Release,
 	})
+}
+
+// write writes the request for this target: the client's bytes with a few spans changed, or a translation. The fault
+// says why the target cannot be asked (R46).
+func (e *exchange) write() *fault.Fault {
+	c := e.x.c
+	w := wire.Rewrite{
+		Model: e.leg.Target.Model, AskUsage: e.asksUsage(), Params: e.leg.Target.Params, OmitModel: e.leg.OmitModel,
+	}
+	if e.leg.Dialect.Name() != c.Dialect.Name() {
+		return e.translate(w)
+	}
+	buf := GetBuffer(len(c.Request.Body) + len(w.Model) + 64)
+	body := c.Dialect.AppendRequest(buf.B, &c.Request, w)
+	if len(body) > 0 && &body[0] == &c.Request.Body[0] {
+		buf.Release()
+		return nil
+	}
+	buf.B = body
+	e.out = buf
+	return nil
 }
 
 // asksUsage: where the provider can say usage in a stream and the client did not ask, it is asked for (CONTRACT §3).
@@ -99,12 +139,17 @@ func (e *exchange) refused(resp *http.Response) *fault.Fault {
 	buf := GetBuffer(4096)
 	defer buf.Release()
 	_ = readAll(resp.Body, buf, maxErrorBody)
-	code, message := e.x.c.Dialect.ReadError(buf.B)
+	code, message := e.leg.Dialect.ReadError(buf.B)
 	f := e.leg.Upstream.Classify(resp.StatusCode, resp.Header, buf.B, code, message)
-	if e.x.c.Dialect.Side() && routeMissing(f, e.leg.Target.Model) {
+	if e.leg.Dialect.Side() && routeMissing(f, e.leg.Target.Model) {
 		missing := *f
 		missing.Class = fault.RouteMissing
 		return &missing
+	}
+	if e.translation != nil && f.Body != nil { // its body is in no form that the client's SDK reads
+		said := *f
+		said.Body = nil
+		return &said
 	}
 	return f
 }
@@ -166,7 +211,7 @@ func (e *exchange) finish(f *fault.Fault) (failuresBefore int) {
 		FromProvider: e.x.lostProvider, FromReason: e.x.lostReason,
 	}
 	if e.x.res.Leg == e.leg && (f == nil || e.x.res.Committed) {
-		e.x.res.Reply = e.progress.Reply
+		e.x.res.Reply, e.x.res.Said, e.x.res.Lost = e.progress.Reply, e.said(), e.lost()
 		fact.Usage = journal.Usage(e.progress.Reply.Usage)
 	}
 	e.x.r.Journal.AttemptEnded(&fact)
@@ -176,6 +221,10 @@ func (e *exchange) finish(f *fault.Fault) (failuresBefore int) {
 // release settles the permit of an exchange that did not come to its end: of a panic on the way, in a sink or a dialect,
 // nobody learns anything about the provider, and a probe slot must not stay taken (R33).
 func (e *exchange) release() {
+	if e.out != nil {
+		e.out.Release()
+		e.out = nil
+	}
 	if !e.settled {
 		e.permit.Settle(time.Now(), health.OutcomeOf(&fault.Fault{}), health.Measured{})
 	}
@@ -225,6 +274,7 @@ func (e *exchange) head(stream bool, length int) *Head {
 	e.x.res.FirstContent = e.content
 	return &Head{
 		Leg: e.leg, Header: e.resp.Header, Length: length, Stream: stream, Steps: e.x.res.Steps, Attempts: e.x.res.Attempts,
+		Lost: e.lost(),
 	}
 }
 

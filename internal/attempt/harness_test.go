@@ -13,8 +13,10 @@ import (
 	"evergate/internal/fault"
 	"evergate/internal/health"
 	"evergate/internal/journal"
+	"evergate/internal/llm"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
+	"evergate/internal/wire"
 	"evergate/internal/wire/openaichat"
 )
 
@@ -52,7 +54,7 @@ type upstream struct {
 
 func (u *upstream) Send(ctx context.Context, r *Outgoing) (*http.Response, *fault.Fault) {
 	defer r.Release()
-	u.asked = append(u.asked, Outgoing{Path: r.Path, Body: bytes.Clone(r.Body), Credential: r.Credential})
+	u.asked = append(u.asked, Outgoing{Dialect: r.Dialect, Model: r.Model, Translated: r.Translated, Body: bytes.Clone(r.Body), Credential: r.Credential})
 	s := u.scripts[min(len(u.asked), len(u.scripts))-1]
 	if err := sleep(ctx, s.header); err != nil {
 		return nil, u.ReadFault(ctx, err)
@@ -84,6 +86,14 @@ func (u *upstream) ReadFault(ctx context.Context, err error) *fault.Fault {
 }
 
 func (u *upstream) CanStreamUsage() bool { return u.usage }
+
+func (u *upstream) Speaks(string) []string { return []string{"chat"} }
+
+func (u *upstream) Maker(string) llm.Vendor { return "" }
+
+func (u *upstream) OmitsModel(string, string) bool { return false }
+
+func (u *upstream) Quirks(string) wire.Quirks { return wire.Quirks{} }
 
 // scriptedBody reads a script's pieces, one each read, or less where the reader has no room.
 type scriptedBody struct {
@@ -193,7 +203,8 @@ func newBench(t testing.TB, change func(*resilience.Settings, *route.Timeouts), 
 	h.Apply(configs)
 	for i, u := range upstreams {
 		b.legs = append(b.legs, Leg{
-			Target: route.Target{Provider: configs[i].Name, Model: "m", Timeouts: limits}, Guards: h.Provider(configs[i].Name),
+			Dialect: openaichat.Chat{},
+			Target:  route.Target{Provider: configs[i].Name, Model: "m", Timeouts: limits}, Guards: h.Provider(configs[i].Name),
 			Upstream: u, Settings: &s, Label: "m",
 		})
 	}

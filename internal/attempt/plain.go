@@ -34,7 +34,7 @@ func (e *exchange) plain(resp *http.Response) *fault.Fault {
 	}
 	body := unmarked(buf.B)
 	if sse.Looks(body) {
-		folded, err := e.x.c.Dialect.ReplyFromStream(body)
+		folded, err := e.leg.Dialect.ReplyFromStream(body)
 		if f := (*fault.Fault)(nil); errors.As(err, &f) {
 			return e.leg.Upstream.Refine(f)
 		}
@@ -43,12 +43,22 @@ func (e *exchange) plain(resp *http.Response) *fault.Fault {
 		}
 		body = folded
 	}
-	reply, f := e.x.c.Dialect.Judge(body)
+	reply, f := e.leg.Dialect.Judge(body)
 	if f != nil {
 		return e.leg.Upstream.Refine(f)
 	}
 	e.content = time.Now()
 	e.progress.Reply = reply
+	if e.translation != nil {
+		said, f := e.asTranslated(body)
+		if f != nil {
+			return f
+		}
+		defer said.Release()
+		if body = said.B; e.x.c.Keep {
+			e.x.res.Answer = bytes.Clone(body)
+		}
+	}
 	if err := e.x.sink.Begin(e.head(false, len(body))); err != nil {
 		return gone(err)
 	}
@@ -60,6 +70,9 @@ func (e *exchange) plain(resp *http.Response) *fault.Fault {
 
 // tooLargeToHold passes a reply that cannot be judged whole through, once its beginning looks like an answer.
 func (e *exchange) tooLargeToHold(resp *http.Response, buf *Buffer) *fault.Fault {
+	if e.translation != nil {
+		return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream's answer is larger than 16 MiB and cannot be translated"})
+	}
 	if b := bytes.TrimLeft(buf.B, " \t\r\n"); len(b) == 0 || b[0] != '{' {
 		return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream's answer is larger than 16 MiB and no JSON object"})
 	}

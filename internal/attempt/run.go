@@ -148,12 +148,28 @@ func (x *run) try(ctx context.Context) (ended bool) {
 	if e.x != nil {
 		e = new(exchange)
 	}
-	if !x.admit(e) {
+	defer e.release()
+	if !x.ready(e) || !x.admit(e) {
 		return false
 	}
-	defer e.release()
 	e.parent = ctx
 	return x.conclude(e, e.do())
+}
+
+// ready writes the request for the move's target; false: its API cannot say it (R46), and that is in the trail. It
+// comes before the permit, so that it costs no guard anything.
+func (x *run) ready(e *exchange) bool {
+	m := &x.move
+	e.x, e.leg, e.move, e.settled = x, &x.c.Legs[m.Target], *m, true // there is no permit yet
+	f := e.write()
+	if f == nil {
+		return true
+	}
+	x.res.Steps = append(x.res.Steps, journal.Step{
+		Provider: e.leg.Target.Provider, Model: e.leg.Target.Model, Skipped: true, Reason: f.Class.String(), Message: f.Message, Start: x.now,
+	})
+	x.session.Unable(*m, f)
+	return false
 }
 
 // admit asks for the permit and prepares the exchange; false: it was refused, and that is in the trail.
@@ -168,7 +184,7 @@ func (x *run) admit(e *exchange) bool {
 		x.session.Denied(*m)
 		return false
 	}
-	e.x, e.leg, e.move, e.start, e.credential = x, leg, *m, x.now, leg.Guards.CredentialName(m.Credential)
+	e.start, e.credential, e.settled = x.now, leg.Guards.CredentialName(m.Credential), false
 	e.progress.Choices = x.c.Request.Choices
 	return true
 }

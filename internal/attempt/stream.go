@@ -9,6 +9,7 @@ import (
 
 	"evergate/internal/fault"
 	"evergate/internal/sse"
+	"evergate/internal/wire"
 )
 
 const (
@@ -46,8 +47,8 @@ type relay struct {
 // stream relays a streamed reply; before the first content event every trouble is a fault that may be retried.
 func (e *exchange) stream(resp *http.Response) *fault.Fault {
 	e.x.sink.Answering()
-	r := &relay{e: e, buf: GetBuffer(readSize), withhold: e.asksUsage()}
-	r.split.Whole = e.x.c.Dialect.Whole
+	r := &relay{e: e, buf: GetBuffer(readSize), withhold: e.asksUsage() && e.translation == nil}
+	r.split.Whole = e.leg.Dialect.Whole
 	defer func() { r.buf.Release() }()
 	for first := true; ; {
 		n, err := r.read(resp.Body)
@@ -155,7 +156,7 @@ func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
 		}
 		return nil
 	}
-	ev := e.x.c.Dialect.JudgeEvent(f.Data, &e.progress)
+	ev := e.leg.Dialect.JudgeEvent(f.Data, &e.progress)
 	switch {
 	case ev.Malformed && string(f.Event) == "error":
 		return r.broken(start, e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: string(f.Data)}))
@@ -180,14 +181,38 @@ func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
 			}
 		}
 	}
-	if !f.Plain { // several data lines, odd line ends: written anew, so that every client can read it
+	if e.translation != nil {
+		return r.translate(start, f.Data)
+	}
+	if !asItIs(&f, ev.Name) { // several data lines, odd line ends, a wrong name: written anew, so that every client can read it
 		if f := r.leaveOut(start); f != nil {
 			return f
 		}
-		r.scratch = sse.AppendData(r.scratch[:0], f.Data)
+		r.scratch = wire.AppendEvent(r.scratch[:0], ev.Name, f.Data)
 		return r.write(r.scratch)
 	}
 	return nil
+}
+
+// asItIs says whether a frame can be passed on untouched: in the plainest form, with the name that the dialect wants.
+func asItIs(f *sse.Frame, name []byte) bool {
+	if name == nil {
+		return f.Plain
+	}
+	return f.Named && bytes.Equal(f.Event, name)
+}
+
+// translate says an event in the client's dialect.
+func (r *relay) translate(start int, data []byte) *fault.Fault {
+	if f := r.leaveOut(start); f != nil {
+		return f
+	}
+	out, err := r.e.translation.AppendEvent(r.scratch[:0], data)
+	r.scratch = out
+	if err != nil {
+		return r.broken(r.from, r.e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream sent an event that cannot be translated", Cause: err}))
+	}
+	return r.write(out)
 }
 
 // pureComment says that a frame without data holds nothing but comments. Names and blank data are no event by the
@@ -277,9 +302,32 @@ func (r *relay) end(start int) *fault.Fault {
 
 // close writes the proper end: a finish that the upstream left out (R17) and the end marker.
 func (r *relay) close() *fault.Fault {
-	r.scratch = r.e.x.c.Dialect.AppendEnd(r.scratch[:0], &r.e.progress)
+	if t := r.e.translation; t != nil {
+		r.scratch = t.AppendEnd(r.scratch[:0])
+		if r.e.x.c.Keep {
+			r.e.x.res.Answer = lastData(r.scratch)
+		}
+	} else {
+		r.scratch = r.e.leg.Dialect.AppendEnd(r.scratch[:0], &r.e.progress)
+	}
 	r.ended = true
 	return r.write(r.scratch)
+}
+
+// lastData is a copy of the data of the last event.
+func lastData(events []byte) []byte {
+	var last []byte
+	var split sse.Splitter
+	for {
+		f, n, err := split.Next(events, true)
+		if n == 0 || err != nil {
+			return last
+		}
+		if !f.Comment {
+			last = bytes.Clone(f.Data)
+		}
+		events = events[n:]
+	}
 }
 
 // over is the end of the body, or an error while reading it.
@@ -346,11 +394,11 @@ func (r *relay) plainInstead(resp *http.Response, err error) *fault.Fault {
 		return e.leg.Upstream.ReadFault(e.ctx, err)
 	}
 	body := unmarked(r.buf.B)
-	reply, f := e.x.c.Dialect.Judge(body)
+	reply, f := e.leg.Dialect.Judge(body)
 	if f != nil {
 		return e.leg.Upstream.Refine(f)
 	}
-	events, err := e.x.c.Dialect.StreamFromReply(body, e.x.c.Request.AskedUsage)
+	events, err := e.leg.Dialect.StreamFromReply(body, e.x.c.Request.AskedUsage || e.translation != nil)
 	if err != nil {
 		return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream answered JSON that is no stream", Cause: errors.Join(errNoStream, err)})
 	}

@@ -14,6 +14,8 @@ type Outgoing struct {
 	// Dialect is the name of the dialect that Body is in; with Model and Stream it says where the provider has its route.
 	Dialect string
 	Model   string // the upstream's id
+	// Method is the HTTP method, empty for POST. Below is added to the path of the dialect's route, escaped; Query to its query.
+	Method, Below, Query string
 	// Translated: the client speaks another dialect, so that headers of its vendor mean nothing here.
 	Translated bool
 	Header     http.Header // the caller's headers that may pass; read only, shared by all attempts of a request
@@ -45,6 +47,8 @@ type Upstream interface {
 	Speaks(model string) []string
 	// Maker is who made a model: whose seals it can read.
 	Maker(model string) llm.Vendor
+	// OmitsModel says whether the upstream refuses the model in the body of a dialect that has it there.
+	OmitsModel(dialect, model string) bool
 	// Quirks are what requests for a model must keep to where they are translated.
 	Quirks(model string) wire.Quirks
 }

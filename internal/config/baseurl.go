@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,6 +16,9 @@ var versionSegment = regexp.MustCompile(`^v[0-9]+[a-z0-9]*$`)
 
 // endpoints are paths that people paste along with the base URL.
 var endpoints = []string{"/chat/completions", "/completions", "/embeddings", "/responses", "/models"}
+
+// nativeEndpoints are those of types with an API of their own.
+var nativeEndpoints = []string{"/messages/count_tokens", "/messages", "/chat", "/embed", "/converse"}
 
 // baseURL completes what the user wrote: without a slash at its end and, unless its path has a version segment
 // anywhere, with the preset's usual one. At the preset's own host its whole usual path is meant. The strings are what
@@ -32,15 +36,26 @@ func baseURL(raw string, p preset) (u *url.URL, wrong, suggestion string) {
 	if u.User != nil {
 		return nil, "must not hold a user or password; put the credential into keys", ""
 	}
+	if i := strings.Index(u.Path, "/openai/deployments/"); i >= 0 && p.name == azure { // what Azure shows as the target URI
+		u = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path[:i]}
+		return nil, "must not hold a deployment, which is added by request; deployments are models here, and the query is api_version", u.String()
+	}
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return nil, "must not have a query or fragment; end it with the path, such as /v1", ""
 	}
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
-	for _, e := range endpoints {
+	all := endpoints
+	if p.native {
+		all = slices.Concat(endpoints, nativeEndpoints)
+	}
+	for _, e := range all {
 		if strings.HasSuffix(u.Path, e) {
 			u.Path, u.RawPath = strings.TrimSuffix(u.Path, e), ""
 			return nil, "must not hold the endpoint " + e + ", which is added by request", u.String()
 		}
+	}
+	if p.native {
+		return nativeBase(u, p)
 	}
 	if knownBase(u.String()) {
 		return u, "", ""
@@ -54,6 +69,31 @@ func baseURL(raw string, p preset) (u *url.URL, wrong, suggestion string) {
 	u.Path += more
 	if u.RawPath != "" {
 		u.RawPath += more
+	}
+	return u, "", ""
+}
+
+// nativeBase completes the base URL of a type with an API of its own. Its vendor's SDKs append a path that begins with the
+// type's segment, so that a version further up in the path is somebody else's.
+func nativeBase(u *url.URL, p preset) (done *url.URL, wrong, suggestion string) {
+	last := u.Path[strings.LastIndexByte(u.Path, '/')+1:]
+	switch {
+	case p.segment == "", last == p.segment:
+		return u, "", ""
+	case p.name == azure:
+		if short, ok := strings.CutSuffix(u.Path, "/openai/v1"); ok { // as Azure shows it
+			u.Path, u.RawPath = short+"/openai", ""
+			return u, "", ""
+		}
+	case p.name == "cohere" && last == "v1":
+		u.Path, u.RawPath = strings.TrimSuffix(u.Path, "v1")+p.segment, ""
+		return nil, "ends with v1, but it is version 2 of the API that is spoken", u.String()
+	case versionSegment.MatchString(last):
+		return u, "", ""
+	}
+	u.Path += "/" + p.segment
+	if u.RawPath != "" {
+		u.RawPath += "/" + p.segment
 	}
 	return u, "", ""
 }

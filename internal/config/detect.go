@@ -15,6 +15,9 @@ func (b *builder) addDetected() []string {
 		f.baseURL = readVariable(b.reader, b.env, p.urlEnv, text("a URL"))
 		f.apiKey = secretVariable(b.reader, b.env, p.keyEnv)
 		by := p.keyEnv
+		if f.apiKey.absent() && p.moreEnv != "" {
+			f.apiKey, by = secretVariable(b.reader, b.env, p.moreEnv), p.moreEnv
+		}
 		switch {
 		case f.apiKey.set && p.class != classLocal:
 		case f.baseURL.set && (p.class == classLocal || pointsNear(f.baseURL.v, p)):
@@ -23,18 +26,29 @@ func (b *builder) addDetected() []string {
 		default:
 			continue
 		}
+		if missing := b.alsoNeeded(p, &f); missing != "" {
+			b.warn(variablePlace(by), "is set, but a provider of type %s needs %s too; it is left out", p.name, missing)
+			continue
+		}
 		found = append(found, p.name+" ("+by+")")
 		b.detected = append(b.detected, entry[providerFile]{name: p.name, at: variablePlace(by), v: f})
 	}
-	for _, t := range laterTypes() {
-		if t.keyEnv == "" {
-			continue
+	return found
+}
+
+// alsoNeeded is the variable without which a detected provider has no place, empty if it has one.
+func (b *builder) alsoNeeded(p preset, f *providerFile) string {
+	switch p.name {
+	case azure:
+		if f.baseURL.absent() {
+			return p.urlEnv
 		}
-		if v, _ := b.env(t.keyEnv); v != "" {
-			b.warn(variablePlace(t.keyEnv), "is set, but providers of type %s are not built yet in this version", t.name)
+	case bedrock:
+		if orVariable(b.reader, b.env, given[string]{}, regionShape(), regionVariables()).absent() {
+			return regionVariables()[0]
 		}
 	}
-	return found
+	return ""
 }
 
 // pointsNear says whether a base URL is this machine or a private network, where a key is not needed.
@@ -49,7 +63,7 @@ func DetectionVariables() []string {
 	var names []string
 	for _, p := range presets() {
 		switch {
-		case p.quiet || p.keyEnv == "":
+		case p.quiet || p.keyEnv == "" || p.name == azure || p.name == bedrock: // or it takes two
 		case p.class == classLocal:
 			names = append(names, p.urlEnv)
 		default:

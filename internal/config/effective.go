@@ -44,7 +44,7 @@ func (c *Config) Effective() string {
 
 func row(w *tabwriter.Writer, cells []string) { _, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) }
 
-// keyCount is the number of real keys.
+// keyCount is the number of real keys, or whose account pays without one.
 func keyCount(p Provider) string {
 	n := 0
 	for _, k := range p.Options.Credentials {
@@ -52,10 +52,17 @@ func keyCount(p Provider) string {
 			n++
 		}
 	}
-	if n == 0 {
-		return "none"
+	switch {
+	case n > 0:
+		return fmt.Sprint(n)
+	case p.Options.Type == bedrock:
+		return "AWS"
+	case p.Options.Type == vertex:
+		return "Google"
+	case p.Options.Entra.ClientID != "":
+		return "Entra"
 	}
-	return fmt.Sprint(n)
+	return "none"
 }
 
 // setting is one value with its origin, such as 5 (override).

@@ -28,6 +28,24 @@ func readVariables(r *reader, env Lookup) *variables {
 	return &v
 }
 
+// Variables of the clouds' own tools, which stand in for what a provider of the file does not say.
+func regionVariables() []string   { return []string{"AWS_REGION", "AWS_DEFAULT_REGION"} }
+func projectVariables() []string  { return []string{"GOOGLE_CLOUD_PROJECT"} }
+func locationVariables() []string { return []string{"GOOGLE_CLOUD_LOCATION"} }
+
+// orVariable is what was written, or the first of the variables that is set.
+func orVariable(r *reader, env Lookup, written given[string], s shape[string], names []string) given[string] {
+	if !written.absent() {
+		return written
+	}
+	for _, name := range names {
+		if g := readVariable(r, env, name, s); !g.absent() {
+			return g
+		}
+	}
+	return written
+}
+
 // variableTable is a mapping whose values come from variables: key and variable name in pairs.
 func variableTable(env Lookup, names [][2]string) *node {
 	table := &node{kind: mapping, at: place{file: environment}}

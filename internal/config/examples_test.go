@@ -10,7 +10,7 @@ import (
 // Every example loads without a doubt once its variables are set.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	env := lookup(map[string]string{"OPENAI_API_KEY": "a", "GROQ_API_KEY": "b", "MISTRAL_API_KEY": "c", "OPENAI_KEY_2": "d", "CI_KEY": "e", "DEV_KEY": "f"})
+	env := lookup(map[string]string{"OPENAI_API_KEY": "a", "GROQ_API_KEY": "b", "MISTRAL_API_KEY": "c", "OPENAI_KEY_2": "d", "CI_KEY": "e", "DEV_KEY": "f", "ANTHROPIC_API_KEY": "g", "GEMINI_API_KEY": "h", "AZURE_OPENAI_API_KEY": "i", "BEDROCK_API_KEY": "j"})
 	files, err := filepath.Glob("../../examples/*.yaml")
 	if err != nil || len(files) < 3 {
 		t.Fatalf("examples: %v, %v", files, err)

@@ -78,6 +78,22 @@ type providerFile struct {
 	models      given[[]given[string]]
 	timeouts    given[timeoutsFile]
 	resilience  given[resilienceFile]
+
+	// By type.
+	region, project, location   given[string]
+	apiVersion, credentialsFile given[string]
+	aws                         given[awsFile]
+	entra                       given[entraFile]
+}
+
+type awsFile struct {
+	accessKeyID, secretAccessKey, sessionToken given[secretText]
+	profile                                    given[string]
+}
+
+type entraFile struct {
+	tenantID, clientID given[string]
+	clientSecret       given[secretText]
 }
 
 type keyFile struct {
@@ -109,6 +125,14 @@ type targetFile struct {
 	params   given[[]wire.Param]
 	disabled given[bool]
 	timeouts given[timeoutsFile]
+
+	baseModel given[string]
+	quirks    given[quirksFile]
+}
+
+type quirksFile struct {
+	maxTokensField given[string]
+	developerRole  given[bool]
 }
 
 // globalFile is the resilience: section of the whole file.

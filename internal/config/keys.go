@@ -81,7 +81,8 @@ func stateShape() shape[stateFile] {
 func providerShape() shape[providerFile] {
 	return object("provider", "An upstream.", []key[providerFile]{
 		field("type", "Its API, or a preset that also knows base URL and class.", choice(typeWords()...), func(f *providerFile) *given[string] { return &f.typ }),
-		field("api", "Which OpenAI API it is asked by.", choice(append([]word[string]{say("auto", "auto"), say("chat", "chat")}, notYet[string]("responses")...)...), func(f *providerFile) *given[string] { return &f.api }),
+		field("api", "Which of OpenAI's APIs it is asked in; auto: the caller's own where it has that, else chat completions.",
+			choice(say("auto", "auto"), say("chat", "chat"), say("responses", "responses")), func(f *providerFile) *given[string] { return &f.api }),
 		field("disabled", "Takes it out of use.", boolean(), func(f *providerFile) *given[bool] { return &f.disabled }),
 		field("base_url", "Where it is, with or without the version segment (/v1).", text("a URL"), func(f *providerFile) *given[string] { return &f.baseURL }),
 		field("class", "Picks the defaults of the circuit breaker.", choice(say(classAPIKey, classAPIKey), say(classOAuth, classOAuth), say(classLocal, classLocal)), func(f *providerFile) *given[string] { return &f.class }),
@@ -102,9 +103,14 @@ func providerShape() shape[providerFile] {
 		field("resilience", "What differs from the global resilience settings.", object("overrides", "Resilience settings that differ from the global ones.", resilienceKeys()), func(f *providerFile) *given[resilienceFile] { return &f.resilience }),
 		field("byok", "Whether callers may bring their own key.", off(), func(f *providerFile) *given[struct{}] { return &f.byok }),
 		field("adaptive_concurrency", "Whether requests in flight are limited by what the provider bears.", off(), func(f *providerFile) *given[struct{}] { return &f.adaptive }),
-		later[providerFile]("oauth"), later[providerFile]("probe"), later[providerFile]("attributes"), later[providerFile]("region"),
-		later[providerFile]("aws"), later[providerFile]("api_version"), later[providerFile]("project"), later[providerFile]("location"),
-		later[providerFile]("credentials_file"),
+		field("region", "bedrock: the AWS region. Without it AWS_REGION counts.", regionShape(), func(f *providerFile) *given[string] { return &f.region }),
+		field("aws", "bedrock: what signs requests. Without it and without keys: the AWS default chain.", awsShape(), func(f *providerFile) *given[awsFile] { return &f.aws }),
+		field("project", "vertex: the Google Cloud project. Without it GOOGLE_CLOUD_PROJECT counts.", text("a project's id"), func(f *providerFile) *given[string] { return &f.project }),
+		field("location", "vertex: a region, us, eu or global. Without it GOOGLE_CLOUD_LOCATION counts.", regionShape(), func(f *providerFile) *given[string] { return &f.location }),
+		field("credentials_file", "vertex: a service account's JSON key. Without it: application default credentials.", text("a file name"), func(f *providerFile) *given[string] { return &f.credentialsFile }),
+		field("api_version", "azure-openai: the api-version of deployments. Without it: the v1 API.", apiVersionShape(), func(f *providerFile) *given[string] { return &f.apiVersion }),
+		field("entra", "azure-openai: an application of Microsoft Entra ID, in place of keys.", entraShape(), func(f *providerFile) *given[entraFile] { return &f.entra }),
+		later[providerFile]("oauth"), later[providerFile]("probe"), later[providerFile]("attributes"),
 	})
 }
 
@@ -144,7 +150,12 @@ func targetShape() shape[targetFile] {
 		field("params", "Request fields that it overrides.", paramsShape(), func(f *targetFile) *given[[]wire.Param] { return &f.params }),
 		field("disabled", "Takes it out of use.", boolean(), func(f *targetFile) *given[bool] { return &f.disabled }),
 		field("timeouts", "Time limits for this target.", modelTimeoutsShape(), func(f *targetFile) *given[timeoutsFile] { return &f.timeouts }),
-		later[targetFile]("base_model"), later[targetFile]("quirks"),
+		field("base_model", "The model that a deployment's name hides, whose facts apply.", text("a model id"), func(f *targetFile) *given[string] { return &f.baseModel }),
+		field("quirks", "What the target does otherwise than its provider's type.", object("quirks", "What a target does otherwise than its provider's type.", []key[quirksFile]{
+			field("max_tokens_field", "The name of the output limit in chat completions.",
+				choice(say("max_tokens", "max_tokens"), say("max_completion_tokens", "max_completion_tokens")), func(f *quirksFile) *given[string] { return &f.maxTokensField }),
+			field("developer_role", "Whether system prompts go out as role developer.", boolean(), func(f *quirksFile) *given[bool] { return &f.developerRole }),
+		}), func(f *targetFile) *given[quirksFile] { return &f.quirks }),
 	})
 	return shorthand(text(want), func(s given[string]) targetFile { return targetFile{target: s} }, long)
 }

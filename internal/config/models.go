@@ -53,6 +53,10 @@ func (b *builder) virtual(e entry[modelFile]) *route.Virtual {
 		target.Disabled, target.Params = t.v.disabled.v, t.v.params.v
 		target.Timeouts = overlay(overlay(target.Timeouts, &f.timeouts.v), &t.v.timeouts.v)
 		target.Weight = t.v.weight.v
+		target.BaseModel, target.MaxTokensField = t.v.baseModel.v, t.v.quirks.v.maxTokensField.v
+		if role := t.v.quirks.v.developerRole; role.set {
+			target.DeveloperRole = &role.v
+		}
 		if t.v.weight.set && target.Weight == 0 {
 			b.problem(t.v.weight.at, "", "must be more than 0; to send the target nothing say disabled: true")
 		}

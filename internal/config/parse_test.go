@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,19 @@ func TestAllKeys(t *testing.T) {
 	}, p.Options.Credentials); diff != "" {
 		t.Error(diff)
 	}
+	if got := []string{p.Options.API, named(t, c, "own").Options.API, named(t, c, "azure").Options.API, named(t, c, "claude").Options.API}; !slices.Equal(got, []string{"auto", "chat", "responses", ""}) {
+		t.Errorf("APIs = %q", got)
+	}
+	az, rock, vert := named(t, c, "azure").Options, named(t, c, "rock").Options, named(t, c, "vert").Options
+	if az.APIVersion != "2024-10-21" || az.Entra != (provider.Entra{TenantID: "ten", ClientID: "cli", ClientSecret: "sec"}) || az.AuthHeader != "" {
+		t.Errorf("azure = %+v", az)
+	}
+	if rock.Region != "eu-central-1" || rock.AWS != (provider.AWS{AccessKeyID: "AKIA", SecretAccessKey: "shh", SessionToken: "ses"}) {
+		t.Errorf("bedrock = %+v", rock)
+	}
+	if vert.Project != "proj" || vert.Location != "eu" || vert.CredentialsFile != "key.json" || vert.BaseURL.String() != "https://aiplatform.eu.rep.googleapis.com/v1" {
+		t.Errorf("vertex = %+v", vert)
+	}
 	if p.Class != "oauth" || !p.Disabled || p.KeyStrategy != resilience.LeastUsed || p.Options.Proxy.String() != "socks5://proxy:1080" {
 		t.Errorf("provider = %+v, proxy %v", p, p.Options.Proxy)
 	}
@@ -122,6 +136,7 @@ func TestAllKeys(t *testing.T) {
 			Provider: "own", Model: "org/qwen:7b", Weight: 2.5, Disabled: true, Timeouts: limits,
 			Params: []wire.Param{{Name: "stop", Value: []byte(`["a",null]`)}, {Name: "temperature", Value: []byte(`0.2`)}},
 		},
+		{Provider: "azure", Model: "mine", Timeouts: limits, BaseModel: "gpt-5-mini", MaxTokensField: "max_completion_tokens", DeveloperRole: new(bool)},
 	}}, fast); diff != "" {
 		t.Error(diff)
 	}
@@ -132,6 +147,7 @@ func TestAllKeys(t *testing.T) {
 	}
 	if diff := cmp.Diff([]route.Provider{
 		{Name: "openai", Disabled: true, Timeouts: limits, Models: []string{"gpt-4o-mini"}}, {Name: "own", Timeouts: limits},
+		{Name: "claude", Timeouts: limits}, {Name: "azure", Timeouts: limits}, {Name: "rock", Timeouts: limits}, {Name: "roll", Timeouts: limits}, {Name: "vert", Timeouts: limits},
 	}, c.Table.Providers); diff != "" {
 		t.Error(diff)
 	}
@@ -165,12 +181,18 @@ providers:
     timeouts: {}
     resilience: {}
   own: { type: openai-compatible, base_url: "http://gpu:8000", api: chat }
+  claude: { type: anthropic, api_key: sk-ant }
+  azure: { type: azure-openai, base_url: "https://it.openai.azure.com", api: responses, api_version: "2024-10-21", entra: { tenant_id: ten, client_id: cli, client_secret: sec } }
+  rock: { type: bedrock, region: eu-central-1, aws: { access_key_id: AKIA, secret_access_key: shh, session_token: ses } }
+  roll: { type: bedrock, region: eu-central-1, aws: { profile: team } }
+  vert: { type: vertex, project: proj, location: eu, credentials_file: key.json }
 models:
   fast:
     strategy: weighted
     targets:
       - openai/gpt-4o-mini
       - { target: "own/org/qwen:7b", weight: 2.5, params: { temperature: 0.2, stop: [a, ~] }, disabled: true, timeouts: {} }
+      - { target: azure/mine, base_model: gpt-5-mini, quirks: { max_tokens_field: max_completion_tokens, developer_role: false } }
     timeouts: {}
     hedge: { max: 0 }
     affinity: off
@@ -353,6 +375,8 @@ admin: { token: plant-admin }
 auth: { keys: [ { name: ci, value: plant-client } ] }
 providers:
   a: { type: openai, api_key: plant-key, headers: { X-Gate: plant-header }, proxy: "http://me:plant-proxy@squid:3128" }
+  c: { type: bedrock, region: us-east-1, aws: { access_key_id: plant-id, secret_access_key: plant-secret, session_token: plant-token } }
+  d: { type: azure-openai, base_url: "https://it.example", entra: { tenant_id: t, client_id: c, client_secret: plant-entra } }
   b: { type: openai, keys: [ plant-first, { name: n, value: "${K}" } ] }
 models: { fast: { targets: [a/gpt-4o] } }
 `, map[string]string{"K": "plant-env"})
@@ -383,11 +407,12 @@ providers: { openai: { type: openai, api_key: sk-1, models: [gpt-4o-mini] } }
 models:
   fast: { targets: [openai/gpt-4o-mni] }
   openai/own: { targets: [openai/gpt-4o-mini] }
-`, map[string]string{"ANTHROPIC_API_KEY": "x"})
+`, map[string]string{"AZURE_OPENAI_API_KEY": "x", "AWS_BEARER_TOKEN_BEDROCK": "y"})
 	want := strings.Join([]string{
 		`evergate.yaml:5:21: models.fast.targets[0]: providers.openai.models does not list gpt-4o-mni; did you mean openai/gpt-4o-mini?`,
 		`evergate.yaml:6:3: models."openai/own": hides the model of that name at provider openai`,
-		`environment: ANTHROPIC_API_KEY: is set, but providers of type anthropic are not built yet in this version`,
+		`environment: AZURE_OPENAI_API_KEY: is set, but a provider of type azure-openai needs AZURE_OPENAI_ENDPOINT too; it is left out`,
+		`environment: AWS_BEARER_TOKEN_BEDROCK: is set, but a provider of type bedrock needs AWS_REGION too; it is left out`,
 	}, "\n")
 	if diff := cmp.Diff(want, c.Warnings.Error()); diff != "" {
 		t.Error(diff)

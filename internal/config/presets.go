@@ -22,19 +22,36 @@ type preset struct {
 	keyEnv, urlEnv string
 	// quiet presets are not detected: their variable is set for other purposes too, on machines that want no gateway.
 	quiet bool
+	// native types have an API of their own, and say themselves how a key is sent. segment is what their base URLs end
+	// with, whether it was written or not: what follows it in a request's path is the adapter's.
+	native  bool
+	segment string
+	// moreEnv is a second variable that detection looks at for a key.
+	moreEnv string
 	// streamUsage: it knows stream_options.include_usage. Left false where it is refused (Mistral answers 422,
 	// Fireworks 400), has no effect because usage always comes (OpenRouter, Perplexity), or is not documented.
 	streamUsage bool
 }
 
-// compatible is the type that knows nothing but the dialect.
-const compatible = "openai-compatible"
+// The types that have settings of their own.
+const (
+	compatible = "openai-compatible" // knows nothing but the dialect
+	azure      = "azure-openai"
+	bedrock    = "bedrock"
+	vertex     = "vertex"
+)
 
 // presets are the provider types, in the order in which they are detected.
 func presets() []preset {
 	return []preset{
 		{name: "openai", baseURL: "https://api.openai.com/v1", class: classAPIKey, keyEnv: "OPENAI_API_KEY", urlEnv: "OPENAI_BASE_URL", streamUsage: true},
 		{name: compatible},
+		{name: "anthropic", baseURL: "https://api.anthropic.com/v1", class: classAPIKey, keyEnv: "ANTHROPIC_API_KEY", urlEnv: "ANTHROPIC_BASE_URL", native: true, segment: "v1"},
+		{name: "gemini", baseURL: "https://generativelanguage.googleapis.com/v1beta", class: classAPIKey, keyEnv: "GEMINI_API_KEY", urlEnv: "GEMINI_BASE_URL", native: true, segment: "v1beta", moreEnv: "GOOGLE_API_KEY"},
+		{name: vertex, class: classAPIKey, native: true, segment: "v1"},
+		{name: "azure-openai", class: classAPIKey, keyEnv: "AZURE_OPENAI_API_KEY", urlEnv: "AZURE_OPENAI_ENDPOINT", native: true, segment: "openai", streamUsage: true},
+		{name: bedrock, class: classAPIKey, keyEnv: "AWS_BEARER_TOKEN_BEDROCK", native: true},
+		{name: "cohere", baseURL: "https://api.cohere.com/v2", class: classAPIKey, keyEnv: "COHERE_API_KEY", urlEnv: "COHERE_BASE_URL", native: true, segment: "v2"},
 		{name: "groq", baseURL: "https://api.groq.com/openai/v1", class: classAPIKey, keyEnv: "GROQ_API_KEY", urlEnv: "GROQ_BASE_URL", streamUsage: true},
 		{name: "mistral", baseURL: "https://api.mistral.ai/v1", class: classAPIKey, keyEnv: "MISTRAL_API_KEY", urlEnv: "MISTRAL_BASE_URL"},
 		{name: "deepseek", baseURL: "https://api.deepseek.com/v1", class: classAPIKey, keyEnv: "DEEPSEEK_API_KEY", urlEnv: "DEEPSEEK_BASE_URL", streamUsage: true},
@@ -53,7 +70,7 @@ func presets() []preset {
 		{name: "hyperbolic", baseURL: "https://api.hyperbolic.xyz/v1", class: classAPIKey, keyEnv: "HYPERBOLIC_API_KEY", urlEnv: "HYPERBOLIC_BASE_URL"},
 		{name: "novita", baseURL: "https://api.novita.ai/openai/v1", class: classAPIKey, keyEnv: "NOVITA_API_KEY", urlEnv: "NOVITA_BASE_URL", streamUsage: true},
 		{name: "nebius", baseURL: "https://api.tokenfactory.nebius.com/v1", class: classAPIKey, keyEnv: "NEBIUS_API_KEY", urlEnv: "NEBIUS_BASE_URL"},
-		{name: "gemini-openai", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai", class: classAPIKey, keyEnv: "GEMINI_API_KEY", urlEnv: "GEMINI_OPENAI_BASE_URL", streamUsage: true},
+		{name: "gemini-openai", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai", class: classAPIKey, keyEnv: "GEMINI_API_KEY", quiet: true, streamUsage: true},
 		{name: "huggingface", baseURL: "https://router.huggingface.co/v1", class: classAPIKey, keyEnv: "HF_TOKEN", quiet: true, streamUsage: true},
 		{name: "github", baseURL: "https://models.github.ai/inference", class: classAPIKey, keyEnv: "GITHUB_TOKEN", quiet: true},
 		{name: "ollama", baseURL: "http://127.0.0.1:11434/v1", class: classLocal, keyEnv: "OLLAMA_API_KEY", urlEnv: "OLLAMA_BASE_URL", streamUsage: true},
@@ -63,28 +80,11 @@ func presets() []preset {
 	}
 }
 
-// laterType is a provider type of the contract that is not built yet; keyEnv is the variable that would detect it.
-type laterType struct{ name, keyEnv string }
-
-func laterTypes() []laterType {
-	return []laterType{
-		{"anthropic", "ANTHROPIC_API_KEY"},
-		{"gemini", ""},
-		{"vertex", ""},
-		{"azure-openai", "AZURE_OPENAI_API_KEY"},
-		{"bedrock", ""},
-		{"cohere", "COHERE_API_KEY"},
-	}
-}
-
 // typeWords are the words of providers.NAME.type.
 func typeWords() []word[string] {
 	var words []word[string]
 	for _, p := range presets() {
 		words = append(words, say(p.name, p.name))
-	}
-	for _, t := range laterTypes() {
-		words = append(words, notYet[string](t.name)...)
 	}
 	return words
 }

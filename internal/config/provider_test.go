@@ -33,6 +33,20 @@ func TestBaseURL(t *testing.T) {
 		{"gemini-openai", "https://generativelanguage.googleapis.com", "https://generativelanguage.googleapis.com/v1beta/openai"},
 		{"perplexity", "http://127.0.0.1:9", "http://127.0.0.1:9"},
 		{"ollama", "http://gpu:11434", "http://gpu:11434/v1"},
+		{"anthropic", "https://api.anthropic.com", "https://api.anthropic.com/v1"},
+		{"anthropic", "https://api.anthropic.com/v1/", "https://api.anthropic.com/v1"},
+		{"anthropic", "https://api.z.ai/api/anthropic", "https://api.z.ai/api/anthropic/v1"},
+		{"anthropic", "https://gateway.example/v1/account/anthropic", "https://gateway.example/v1/account/anthropic/v1"},
+		{"gemini", "http://127.0.0.1:9", "http://127.0.0.1:9/v1beta"},
+		{"gemini", "https://generativelanguage.googleapis.com/v1", "https://generativelanguage.googleapis.com/v1"},
+		{"cohere", "https://api.cohere.com", "https://api.cohere.com/v2"},
+		{"azure-openai", "https://it.openai.azure.com/", "https://it.openai.azure.com/openai"},
+		{"azure-openai", "https://it.openai.azure.com/openai", "https://it.openai.azure.com/openai"},
+		{"azure-openai", "https://it.openai.azure.com/openai/v1/", "https://it.openai.azure.com/openai"},
+		{"azure-openai", "https://apim.example/llm%2Fx", "https://apim.example/llm%2Fx/openai"},
+		{"vertex", "https://us-central1-aiplatform.googleapis.com", "https://us-central1-aiplatform.googleapis.com/v1"},
+		{"vertex", "https://us-central1-aiplatform.googleapis.com/v1beta1", "https://us-central1-aiplatform.googleapis.com/v1beta1"},
+		{"bedrock", "https://vpce-1.bedrock-runtime.us-east-1.vpce.amazonaws.com/", "https://vpce-1.bedrock-runtime.us-east-1.vpce.amazonaws.com"},
 	} {
 		t.Run(tc.typ+" "+tc.in, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +70,7 @@ func TestPresets(t *testing.T) {
 			t.Errorf("%s is there twice", p.name)
 		}
 		seen[p.name] = true
-		if p.name == compatible {
+		if p.baseURL == "" {
 			continue
 		}
 		u, wrong, _ := baseURL(p.baseURL, p)
@@ -71,7 +85,7 @@ func TestPresets(t *testing.T) {
 			t.Errorf("%s became %v %s", p.name, got.Options.BaseURL, got.Class)
 		}
 	}
-	for _, name := range strings.Fields("openai openai-compatible groq mistral deepseek xai together fireworks openrouter cerebras perplexity ollama vllm llamacpp lmstudio") {
+	for _, name := range strings.Fields("openai openai-compatible anthropic gemini vertex azure-openai bedrock cohere groq mistral deepseek xai together fireworks openrouter cerebras perplexity ollama vllm llamacpp lmstudio") {
 		if !seen[name] {
 			t.Errorf("the contract's %s is missing", name)
 		}
@@ -99,7 +113,20 @@ func TestDetect(t *testing.T) {
 		{"a far one does", map[string]string{"OPENAI_BASE_URL": "https://proxy.example/v1"}, nil, nil},
 		{"a local preset by URL alone", map[string]string{"OLLAMA_API_KEY": "x"}, nil, nil},
 		{"tokens for other uses", map[string]string{"GITHUB_TOKEN": "x", "HF_TOKEN": "y"}, nil, nil},
-		{"types of later versions", map[string]string{"ANTHROPIC_API_KEY": "x"}, nil, nil},
+		{
+			"native types",
+			map[string]string{"ANTHROPIC_API_KEY": "x", "ANTHROPIC_BASE_URL": "https://proxy.example/anthropic", "GEMINI_API_KEY": "y", "GOOGLE_API_KEY": "other", "COHERE_API_KEY": "z"},
+			[]string{"anthropic (ANTHROPIC_API_KEY)", "gemini (GEMINI_API_KEY)", "cohere (COHERE_API_KEY)"},
+			[]string{"https://proxy.example/anthropic/v1", "https://generativelanguage.googleapis.com/v1beta", "https://api.cohere.com/v2"},
+		},
+		{"Google's other variable", map[string]string{"GOOGLE_API_KEY": "y"}, []string{"gemini (GOOGLE_API_KEY)"}, []string{"https://generativelanguage.googleapis.com/v1beta"}},
+		{
+			"clouds", map[string]string{"AZURE_OPENAI_API_KEY": "x", "AZURE_OPENAI_ENDPOINT": "https://it.openai.azure.com/", "AWS_BEARER_TOKEN_BEDROCK": "y", "AWS_REGION": "eu-west-1"},
+			[]string{"azure-openai (AZURE_OPENAI_API_KEY)", "bedrock (AWS_BEARER_TOKEN_BEDROCK)"},
+			[]string{"https://it.openai.azure.com/openai", "https://bedrock-runtime.eu-west-1.amazonaws.com"},
+		},
+		{"clouds without their place", map[string]string{"AZURE_OPENAI_API_KEY": "x", "AWS_BEARER_TOKEN_BEDROCK": "y"}, nil, nil},
+		{"AWS for other purposes", map[string]string{"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y", "AWS_REGION": "us-east-1", "GOOGLE_CLOUD_PROJECT": "p"}, nil, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

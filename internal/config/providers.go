@@ -62,6 +62,7 @@ func (b *builder) provider(e entry[providerFile]) Provider {
 	}
 	s, limits, rules, shown := b.settings(f, class)
 	b.checkRules(f.resilience.v.classify)
+	b.checkFields(f, p)
 	out := Provider{
 		Class: class, Disabled: f.disabled.v, Resilience: s, KeyStrategy: f.keyStrategy.v, Timeouts: limits,
 		Models: texts(f.models), Settings: shown,
@@ -72,6 +73,10 @@ func (b *builder) provider(e entry[providerFile]) Provider {
 			Classify: rulesFor(e.name, rules),
 		},
 	}
+	if p.native { // the adapter knows how its keys are sent
+		out.Options.AuthHeader, out.Options.AuthPrefix = "", ""
+	}
+	b.cloud(e, &out.Options)
 	b.distinct(f.models, "is listed twice (first on line %d); remove one")
 	if base != nil && base.Scheme == "http" && !near(base.Hostname()) {
 		b.warn(f.baseURL.at, "goes over plain http to another network: prompts and keys can be read on the way; use https")
@@ -90,6 +95,11 @@ func (b *builder) baseURL(e entry[providerFile], p preset) *url.URL {
 	if !f.set {
 		switch {
 		case f.wrong || e.v.typ.wrong || p.name == "":
+			return nil
+		case p.name == vertex || p.name == bedrock: // by location or region
+			return nil
+		case p.name == azure:
+			b.problem(e.at, "", "has no base_url, which type %s needs; add base_url: https://RESOURCE.openai.azure.com", p.name)
 			return nil
 		case p.baseURL == "":
 			b.problem(e.at, "", "has no base_url, which type %s needs; add base_url: http://…/v1", p.name)
@@ -138,7 +148,13 @@ func (b *builder) credentials(e entry[providerFile], p preset, class string) []p
 	if len(out) > 0 {
 		return out
 	}
-	written := len(keys) > 0 || f.keys.wrong || f.apiKey.wrong
+	written := len(keys) > 0 || f.keys.wrong || f.apiKey.wrong || !f.entra.absent()
+	if p.name == bedrock && !written && f.aws.absent() { // as AWS's own tools have it, before the default chain
+		if token := secretVariable(b.reader, b.env, p.keyEnv); token.set {
+			return []provider.Credential{{Name: "default", Value: token.v.value}}
+		}
+	}
+	written = written || p.name == bedrock || p.name == vertex
 	explicit := f.class.set && class != classLocal
 	if !written && !f.disabled.v && (explicit || (p.class != "" && class != classLocal)) {
 		b.noKey(e, p)
@@ -171,6 +187,10 @@ func (b *builder) keyValue(k given[keyFile], p preset, optional bool) bool {
 func (b *builder) noKey(e entry[providerFile], p preset) {
 	if p.keyEnv == "" {
 		b.problem(e.at, "", "has no key; add api_key: ${…}, or say class: local if it needs none")
+		return
+	}
+	if p.name == azure {
+		b.problem(e.at, "", "has no key; add api_key: ${%s} and set %s, or add entra: { tenant_id: …, client_id: …, client_secret: … }", p.keyEnv, p.keyEnv)
 		return
 	}
 	b.problem(e.at, "", "has no key; add api_key: ${%s} and set %s, or say class: local if it needs none", p.keyEnv, p.keyEnv)

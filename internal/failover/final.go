@@ -49,6 +49,8 @@ func (s *Session) Final(now time.Time, g Guards) Final {
 		f.Ending = PassBack // an answer in its way, also when it came at the last moment
 	case s.late(now, 0):
 		f.Ending = Deadline
+	case s.attempts == 0 && s.cannot != nil && s.onlyUnable(g):
+		f.Ending, f.Fault = PassBack, s.cannot // R46: nobody who is there can do it
 	case s.attempts == 0:
 		f.Ending, f.RetryAfter = CircuitOpen, s.soonest(now, g)
 		if s.onlyLimits(g) {
@@ -77,6 +79,16 @@ func lasting(c fault.Class) bool {
 func (s *Session) everyLast(is func(fault.Class) bool) bool {
 	for i := range s.candidates {
 		if k := &s.candidates[i]; k.last != nil && !is(k.last.Class) {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyUnable says whether every target that has a credential at all cannot do what the request asks (R46).
+func (s *Session) onlyUnable(g Guards) bool {
+	for i := range s.p.Targets {
+		if c, _, _ := g.Pick(i, skipNone); c >= 0 && !s.unable[i] {
 			return false
 		}
 	}

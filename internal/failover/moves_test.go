@@ -124,3 +124,41 @@ func TestWaitRefusedInForcedWalk(t *testing.T) {
 		t.Fatalf("move %+v, want stop", m)
 	}
 }
+
+// R46: a candidate that cannot do what the request asks is passed over without an attempt; the next one is tried.
+func TestUnablePassedOver(t *testing.T) {
+	w := &world{now: t0, blocks: [][]resilience.Block{{{}}, {{}}}, failures: []int{0, 0}}
+	s := New(Params{Targets: targets([]string{"a", "b"}, retries(0))}, w)
+	m := s.Next(t0, w, 0.5)
+	s.Unable(m, &fault.Fault{Class: fault.Unable})
+	if m = s.Next(t0, w, 0.5); m.Kind != Try || m.Target != 1 || m.Why != First {
+		t.Fatalf("move %+v, want a first try of 1", m)
+	}
+	s.Failed(t0, w, m, status(503).f, 1, 0.5)
+	if m = s.Next(t0, w, 0.5); m.Kind != Stop {
+		t.Fatalf("move %+v, want stop", m)
+	}
+	if f := s.Final(t0, w); f.Ending != AllFailed {
+		t.Fatalf("ending %v, want all failed: it was tried and failed", f.Ending)
+	}
+}
+
+// R46: if nobody can do it, the reason goes back, and not a word of breakers.
+func TestAllUnable(t *testing.T) {
+	w := &world{now: t0, blocks: [][]resilience.Block{{{}}, {block(resilience.CircuitOpen, time.Minute, false)}}, failures: []int{0, 5}}
+	s := New(Params{Targets: targets([]string{"a", "b"})}, w)
+	why := &fault.Fault{Class: fault.Unable, Param: "n"}
+	for want := range 2 {
+		m := s.Next(t0, w, 0.5)
+		if m.Kind != Try || m.Target != want {
+			t.Fatalf("move %+v, want a try of %d", m, want)
+		}
+		s.Unable(m, why)
+	}
+	if m := s.Next(t0, w, 0.5); m.Kind != Stop {
+		t.Fatalf("move %+v, want stop", m)
+	}
+	if f := s.Final(t0, w); f.Ending != PassBack || f.Fault != why {
+		t.Fatalf("final %+v, want the reason", f)
+	}
+}

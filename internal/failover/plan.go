@@ -148,7 +148,7 @@ func (s *Session) nextRound(now time.Time, g Guards, rnd float64) (Move, bool) {
 	)
 	for i := range s.candidates {
 		k := &s.candidates[i]
-		if k.tries == 0 || !s.again(k) || s.tooSmall(s.p.Targets[k.target].Model) {
+		if k.tries == 0 || !s.again(k) || s.unfit(k.target) {
 			continue
 		}
 		if d, ok := s.roundAfter(k, now, g, rnd); ok && (first == nil || d < wait) {

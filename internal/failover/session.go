@@ -110,6 +110,8 @@ type Session struct {
 	windows    []string
 	last       *fault.Fault // of the attempt that ended it
 	refusal    *fault.Fault // R11: the first context-length refusal
+	unable     []bool       // R46: targets that cannot do what the request asks; nil: none
+	cannot     *fault.Fault // R46: why the first of them cannot
 }
 
 // Skip is a target that was passed over because it was blocked.
@@ -238,7 +240,7 @@ func (s *Session) nextInPass(now time.Time, g Guards) (Move, bool) {
 
 // tryTarget gives the move for a usable credential of target t in this pass.
 func (s *Session) tryTarget(t int, now time.Time, g Guards, why Why) (Move, bool) {
-	if s.tooSmall(s.p.Targets[t].Model) {
+	if s.unfit(t) {
 		return Move{}, false
 	}
 	c, b, ok := g.Pick(t, func(c int) bool { return !s.mayTry(t, c, now) })
@@ -283,7 +285,7 @@ func (s *Session) mayStart(t, c int) bool {
 
 // fresh says whether target t has an untried, unblocked candidate.
 func (s *Session) fresh(t int, g Guards) bool {
-	if s.tooSmall(s.p.Targets[t].Model) {
+	if s.unfit(t) {
 		return false
 	}
 	_, _, ok := g.Pick(t, func(c int) bool { return !s.mayStart(t, c) })
@@ -327,6 +329,23 @@ func (s *Session) Refused() {
 	if s.step < len(s.walk) && s.walk[s.step] == s.waitedFor {
 		s.step++ // it cannot be waited for
 	}
+}
+
+// Unable says that the target of the move cannot do what the request asks (R46), for the reason in f: no attempt was made, and
+// none will be made on it in this request.
+func (s *Session) Unable(m Move, f *fault.Fault) {
+	if s.unable == nil {
+		s.unable = make([]bool, len(s.p.Targets))
+	}
+	s.unable[m.Target] = true
+	if s.cannot == nil {
+		s.cannot = f
+	}
+}
+
+// unfit says whether target t is known to be of no use to this request (R11, R46).
+func (s *Session) unfit(t int) bool {
+	return s.unable != nil && s.unable[t] || s.tooSmall(s.p.Targets[t].Model)
 }
 
 // tooSmall says whether a candidate of this model already refused for its window (R11): one model id has one window.

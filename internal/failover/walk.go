@@ -64,7 +64,7 @@ func (s *Session) nextForced(now time.Time, g Guards, rnd float64) (Move, bool) 
 
 // pickForced chooses a credential of target t for the walk: at most one a provider, the soonest to clear.
 func (s *Session) pickForced(t int, g Guards) (credential int, b resilience.Block, ok bool) {
-	if s.tooSmall(s.p.Targets[t].Model) {
+	if s.unfit(t) {
 		return -1, b, false
 	}
 	return g.Pick(t, func(c int) bool {

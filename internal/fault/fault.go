@@ -33,6 +33,7 @@ const (
 	Next                 // a classify rule's "next": try another candidate, nobody's fault
 	RouteMissing         // R9: 404, 405 or 501 of a side route whose body names no model: the route is missing there
 	ClientDeadline       // R13: a deadline that the caller chose ran out
+	Unable               // R46: the candidate's API cannot say what the request asks; nothing was sent
 )
 
 var classWords = [...]string{
@@ -41,6 +42,7 @@ var classWords = [...]string{
 	CallerAuth: "caller_auth_failed", ModelMissing: "model_missing", Rejected: "rejected",
 	ContextLength: "context_length", ContentFilter: "content_filter", ClientGone: "client_gone",
 	Invalid: "invalid_answer", Cut: "cut", Next: "next", RouteMissing: "route_missing", ClientDeadline: "client_deadline",
+	Unable: "unable",
 }
 
 // String is the word used in logs, metrics, trails and error bodies.
@@ -55,7 +57,7 @@ func (c Class) String() string {
 // candidate?" column). ContextLength and ContentFilter have targets of their own and are not decided here.
 func (c Class) Retryable() bool {
 	switch c {
-	case Connect, Reset, Timeout, Upstream, RateLimited, Quota, ModelLimited, Auth, ModelMissing, RouteMissing, Invalid, Next:
+	case Connect, Reset, Timeout, Upstream, RateLimited, Quota, ModelLimited, Auth, ModelMissing, RouteMissing, Invalid, Next, Unable:
 		return true
 	case Unknown, CallerAuth, Rejected, ContextLength, ContentFilter, ClientGone, Cut, ClientDeadline:
 	}
@@ -68,7 +70,7 @@ func (c Class) BreakerFailure() bool {
 	case Connect, Reset, Timeout, Upstream, Invalid, Cut:
 		return true
 	case Unknown, RateLimited, Quota, ModelLimited, Auth, CallerAuth, ModelMissing, Rejected, ContextLength,
-		ContentFilter, ClientGone, Next, RouteMissing, ClientDeadline:
+		ContentFilter, ClientGone, Next, RouteMissing, ClientDeadline, Unable:
 	}
 	return false
 }
@@ -111,6 +113,11 @@ type Fault struct {
 	// Body and ContentType are the upstream's error reply, masked, for classes that go back as they are (R8, R10-R12).
 	Body        []byte
 	ContentType string
+	// Seal: the upstream refused a signature or an encrypted item of the request, which can be repaired once by leaving
+	// them out (R10).
+	Seal bool
+	// Param names the field of the client's request that is at fault, where the gateway itself found it (Unable).
+	Param string
 	// TimedOut stays true for a timeout whose class a classify rule changed.
 	TimedOut bool
 	// Cause is for the log alone; it may hold addresses and is never shown to a client.

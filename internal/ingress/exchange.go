@@ -1,10 +1,12 @@
 package ingress
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,11 +32,21 @@ type exchange struct {
 	start   time.Time
 	id      string
 
+	inPath place
+	thread thread
+
 	key   string // the caller's, by name
 	body  bodyState
 	call  attempt.Call
 	label string
 	out   response
+}
+
+// place is what the path says of a request, in dialects that say it there.
+type place struct {
+	found  bool
+	model  string
+	stream bool
 }
 
 // serve takes the request through: caller, body, model, attempts, answer.
@@ -53,15 +65,23 @@ func (x *exchange) serve() {
 		x.refuse(*f)
 		return
 	}
-	defer body.Release()
+	defer func() { x.call.Body.Release() }()
 	x.call.Body, x.call.Dialect, x.call.Header, x.call.Start = body, x.dialect, x.r.Header, x.start
 	if f := x.readRequest(); f != nil {
 		x.refuse(*f)
 		return
 	}
 	x.out.x = x
-	defer x.out.stop() // also after a panic: its timer must not write to a response that is over
+	defer x.out.stop()         // also after a panic: its timer must not write to a response that is over
+	if len(x.call.Legs) == 0 { // only a count, which nobody but the gateway can give, comes here
+		x.estimate(&attempt.Result{})
+		return
+	}
 	result := x.h.runner.Run(x.r.Context(), &x.call, &x.out)
+	if x.canEstimate(result) {
+		x.estimate(result)
+		return
+	}
 	x.end(result)
 }
 
@@ -72,7 +92,15 @@ func (x *exchange) readRequest() *wire.Failure {
 		f := badRequest(err)
 		return &f
 	}
-	x.call.Request = request
+	if x.inPath.found {
+		request.Model, request.Stream = x.inPath.model, x.inPath.stream
+	}
+	x.call.Request, x.call.Strict = request, strict(x.r.Header)
+	if d, ok := x.dialect.(threaded); ok {
+		if f := x.continueThread(d); f != nil {
+			return f
+		}
+	}
 	legs, f := x.legs()
 	x.call.Legs = legs
 	return f
@@ -143,15 +171,48 @@ func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
 	}
 	x.label = resolution.Label
 	legs := make([]attempt.Leg, 0, len(resolution.Targets))
-	for _, t := range resolution.Targets {
-		p := x.cfg.Providers[t.Provider]
-		label := t.Model
-		if resolution.Label == route.OtherLabel && !inv.Has(t.Provider, t.Model) {
-			label = route.OtherLabel
+	for i := range resolution.Targets {
+		leg, ok := x.leg(&resolution.Targets[i])
+		if !ok {
+			continue
 		}
-		legs = append(legs, attempt.Leg{Target: t, Guards: p.Guards, Upstream: p.Upstream, Settings: p.Settings, Label: label})
+		if leg.Label = leg.Target.Model; resolution.Label == route.OtherLabel && !inv.Has(leg.Target.Provider, leg.Target.Model) {
+			leg.Label = route.OtherLabel
+		}
+		legs = append(legs, leg)
+	}
+	if x.thread.native {
+		if legs = slices.DeleteFunc(legs, func(l attempt.Leg) bool { return !x.fits(&l) }); len(legs) == 0 {
+			return nil, x.noThread()
+		}
+	}
+	if _, countable := x.dialect.(wire.Counter); len(legs) == 0 && !countable {
+		f := failure(http.StatusNotFound, codeNotFound,
+			fmt.Sprintf("no provider of the model %q has a route for %s", clip(name), x.dialect.Name()))
+		return nil, &f
 	}
 	return legs, nil
+}
+
+// leg makes one target ready; false: its provider has no API for what is asked (R46).
+func (x *exchange) leg(t *route.Target) (attempt.Leg, bool) {
+	p := x.cfg.Providers[t.Provider]
+	model := cmp.Or(t.BaseModel, t.Model)
+	d := x.h.dialects.Choose(x.dialect, p.Upstream.Speaks(model))
+	if d == nil {
+		return attempt.Leg{}, false
+	}
+	leg := attempt.Leg{Target: *t, Guards: p.Guards, Upstream: p.Upstream, Settings: p.Settings, Dialect: d, OmitModel: p.Upstream.OmitsModel(d.Name(), model)}
+	if d.Name() != x.dialect.Name() {
+		leg.Terms = wire.Target{Vendor: p.Upstream.Maker(model), Quirks: p.Upstream.Quirks(model)}
+		if t.MaxTokensField != "" {
+			leg.Terms.Quirks.MaxTokensField = t.MaxTokensField
+		}
+		if t.DeveloperRole != nil {
+			leg.Terms.Quirks.DeveloperRole = *t.DeveloperRole
+		}
+	}
+	return leg, true
 }
 
 func (x *exchange) modelNotFound(name string) *wire.Failure {
@@ -177,10 +238,13 @@ func (x *exchange) refuse(f wire.Failure) {
 func (x *exchange) end(res *attempt.Result) {
 	x.out.stop()
 	if res.OK {
+		x.out.close()
+		x.keepAnswer(res)
 		x.tell(res, http.StatusOK, "")
 		return
 	}
 	f := x.failureOf(res)
+	f.Said = res.Said
 	status := f.Status
 	if x.out.opened && status != statusClientGone { // the 200 is out; the error is in the stream
 		status = http.StatusOK

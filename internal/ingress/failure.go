@@ -113,6 +113,10 @@ func (x *exchange) passBack(ft *fault.Fault) wire.Failure {
 	case ft.Class == fault.RouteMissing: // 405 and 501, too: what the client can do about it is to ask for another model
 		return failure(http.StatusNotFound, codeNotFound,
 			fmt.Sprintf("no provider of the model %q has a route for %s%s", clip(x.call.Request.Model), x.dialect.Name(), upstreamWords(ft)))
+	case ft.Class == fault.Unable: // R46: the gateway's own words
+		f := failure(http.StatusBadRequest, codeInvalid, ft.Message)
+		f.Param = ft.Param
+		return f
 	case ft.Status >= 400:
 		f := failure(ft.Status, ft.Code, ft.Message)
 		if f.Message == "" {

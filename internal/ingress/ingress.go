@@ -6,6 +6,7 @@ package ingress
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"evergate/internal/journal"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
+	"evergate/internal/threads"
 	"evergate/internal/wire"
 )
 
@@ -49,18 +51,33 @@ type Discovery interface {
 // Handler serves the client API. Safe for concurrent use.
 type Handler struct {
 	config    atomic.Pointer[Config]
+	dialects  *wire.Table
 	routes    map[string]wire.Dialect
+	verbs     map[string]Verb
 	runner    *attempt.Runner
 	journal   journal.Sink
 	discovery Discovery
+	threads   *threads.Store
 	inFlight  atomic.Int64
 }
 
-// New makes a handler; Configure must be called before it serves. dialects are found by path: /v1 and the dialect's own
-// path, or without /v1.
-func New(dialects []wire.Dialect, runner *attempt.Runner, j journal.Sink, d Discovery) *Handler {
-	h := &Handler{routes: map[string]wire.Dialect{}, runner: runner, journal: j, discovery: d}
-	for _, dialect := range dialects {
+// Verb is an operation of a dialect whose path holds the model, as Google's APIs have them: /v1beta/models/MODEL:VERB.
+type Verb struct {
+	Dialect wire.Dialect
+	Stream  bool
+}
+
+// Routes says which dialects clients may speak, and where.
+type Routes struct {
+	// Dialects are found by path: /v1 and the dialect's own path, or without /v1.
+	Dialects []wire.Dialect
+	Verbs    map[string]Verb
+}
+
+// New makes a handler; Configure must be called before it serves. dialects are all that upstreams may be asked in.
+func New(dialects *wire.Table, routes Routes, runner *attempt.Runner, j journal.Sink, d Discovery) *Handler {
+	h := &Handler{dialects: dialects, routes: map[string]wire.Dialect{}, verbs: routes.Verbs, runner: runner, journal: j, discovery: d, threads: threads.New(threads.DefaultLimits())}
+	for _, dialect := range routes.Dialects {
 		h.routes["/v1"+dialect.Path()] = dialect
 		h.routes[dialect.Path()] = dialect
 	}
@@ -78,15 +95,75 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.inFlight.Add(1)
 	defer h.inFlight.Add(-1)
 	cfg := h.config.Load()
+	x := &exchange{h: h, cfg: cfg, w: w, r: r, control: http.NewResponseController(w), start: time.Now(), id: requestID(r.Header)}
 	if dialect, ok := h.routes[r.URL.Path]; ok {
-		x := &exchange{
-			h: h, cfg: cfg, w: w, r: r, control: http.NewResponseController(w), dialect: dialect, start: time.Now(), id: requestID(r.Header),
-		}
+		x.dialect = dialect
 		x.serve()
 		return
 	}
-	h.serveOther(cfg, w, r)
+	if x.findVerb() {
+		x.serve()
+		return
+	}
+	if rest, d := h.belowAnswers(r.URL.Path); d != nil {
+		x.dialect = d
+		x.serveAnswer(rest)
+		return
+	}
+	x.dialect = h.dialectOf(r)
+	x.serveOther()
 }
 
-// anyDialect is the dialect in whose words an error is said where the path is none's.
-func (h *Handler) anyDialect() wire.Dialect { return h.routes["/v1/chat/completions"] }
+// belowAnswers finds the dialect that keeps answers under a path, and what of the path is below its route.
+func (h *Handler) belowAnswers(path string) (rest string, d wire.Dialect) {
+	path = strings.TrimPrefix(path, "/v1")
+	for i := 1; i < len(path); i++ {
+		if path[i] == '/' {
+			if d, ok := h.routes[path[:i]].(threaded); ok {
+				return path[i+1:], d
+			}
+			break
+		}
+	}
+	return "", nil
+}
+
+// findVerb finds the operation of a path that holds the model.
+func (x *exchange) findVerb() bool {
+	path := x.r.URL.Path
+	for _, prefix := range [...]string{"/v1beta/models/", "/v1/models/", "/v1alpha/models/", "/models/"} {
+		rest, ok := strings.CutPrefix(path, prefix)
+		if !ok {
+			continue
+		}
+		i := strings.LastIndexByte(rest, ':')
+		if i <= 0 {
+			return false
+		}
+		verb, ok := x.h.verbs[rest[i+1:]]
+		if !ok {
+			return false
+		}
+		x.dialect, x.inPath = verb.Dialect, place{model: rest[:i], stream: verb.Stream, found: true}
+		// Without alt=sse Google's APIs answer a stream as one JSON array; ours then has one element.
+		if verb.Stream && x.r.URL.Query().Get("alt") != "sse" {
+			x.inPath.stream, x.out.array = false, true
+		}
+		return true
+	}
+	return false
+}
+
+// dialectOf is the dialect in whose words an error is said where the path is none's: that of the SDK which asks.
+func (h *Handler) dialectOf(r *http.Request) wire.Dialect {
+	name := "/v1/chat/completions"
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/v1beta/"):
+		if v, ok := h.verbs["generateContent"]; ok {
+			return v.Dialect
+		}
+	case r.Header.Get("Anthropic-Version") != "":
+		name = "/v1/messages"
+	}
+	return h.routes[name]
+}

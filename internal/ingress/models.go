@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/route"
@@ -13,10 +12,7 @@ import (
 )
 
 // serveOther serves what is no dialect's operation: the model list, and a clear 404 for the rest.
-func (h *Handler) serveOther(cfg *Config, w http.ResponseWriter, r *http.Request) {
-	x := &exchange{
-		h: h, cfg: cfg, w: w, r: r, control: http.NewResponseController(w), dialect: h.anyDialect(), start: time.Now(), id: requestID(r.Header),
-	}
+func (x *exchange) serveOther() {
 	if f := x.serveModels(); f != nil {
 		x.reject(*f)
 		x.drainBody()
@@ -26,7 +22,7 @@ func (h *Handler) serveOther(cfg *Config, w http.ResponseWriter, r *http.Request
 // serveModels serves the model list and its entries, or says why not.
 func (x *exchange) serveModels() *wire.Failure {
 	r := x.r
-	path := strings.TrimPrefix(r.URL.Path, "/v1")
+	path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/v1beta"), "/v1")
 	id, one := strings.CutPrefix(path, "/models/")
 	switch {
 	case path != "/models" && !one:
@@ -78,18 +74,22 @@ func (x *exchange) models() {
 	}
 	slices.Sort(virtual)
 	slices.Sort(bare)
-	body := []byte(`{"object":"list","data":[`)
-	n := 0
+	form := x.modelForm()
+	body := []byte(form.open)
+	var first, last string
 	for _, name := range append(virtual, bare...) {
 		if !x.cfg.Keys.MayUse(x.key, name) {
 			continue
 		}
-		if n++; n > 1 {
+		if first == "" {
+			first = name
+		} else {
 			body = append(body, ',')
 		}
-		body = x.appendModel(body, name, inv)
+		last = name
+		body = form.append(body, name, x.owner(name, inv))
 	}
-	x.writeJSON(append(body, `]}`...))
+	x.writeJSON(form.close(body, first, last))
 }
 
 // model says whether one name would be served; ids may hold slashes.
@@ -99,24 +99,79 @@ func (x *exchange) model(name string) *wire.Failure {
 	if outcome != route.Found || !x.cfg.Keys.MayUse(x.key, name) {
 		return x.modelNotFound(name)
 	}
-	x.writeJSON(x.appendModel(nil, name, inv))
+	x.writeJSON(x.modelForm().append(nil, name, x.owner(name, inv)))
 	return nil
 }
 
-func (x *exchange) appendModel(dst []byte, name string, inv *route.Inventory) []byte {
-	owner := "evergate"
-	if _, virtual := x.cfg.Table.Virtual[name]; !virtual {
-		if p := inv.ByModel[name]; len(p) > 0 {
-			owner = p[0]
-		} else if p, _, ok := strings.Cut(name, "/"); ok {
-			owner = p
-		}
+// owner is what a model list says of who has a model.
+func (x *exchange) owner(name string, inv *route.Inventory) string {
+	if _, virtual := x.cfg.Table.Virtual[name]; virtual {
+		return "evergate"
 	}
+	if p := inv.ByModel[name]; len(p) > 0 {
+		return p[0]
+	}
+	if p, _, ok := strings.Cut(name, "/"); ok {
+		return p
+	}
+	return "evergate"
+}
+
+// modelForm is how a dialect lists models: its SDK reads nothing else.
+type modelForm struct {
+	open   string
+	append func(dst []byte, name, owner string) []byte
+	close  func(dst []byte, first, last string) []byte
+}
+
+func (x *exchange) modelForm() modelForm {
+	switch x.dialect.Name() {
+	case "messages":
+		return modelForm{`{"data":[`, appendAnthropicModel, closeAnthropicList}
+	case "gemini":
+		return modelForm{`{"models":[`, appendGeminiModel, func(dst []byte, _, _ string) []byte { return append(dst, `]}`...) }}
+	}
+	return modelForm{`{"object":"list","data":[`, appendModel, func(dst []byte, _, _ string) []byte { return append(dst, `]}`...) }}
+}
+
+func appendModel(dst []byte, name, owner string) []byte {
 	dst = append(dst, `{"id":`...)
 	dst = jsonscan.AppendString(dst, name)
 	dst = append(dst, `,"object":"model","created":0,"owned_by":`...)
 	dst = jsonscan.AppendString(dst, owner)
 	return append(dst, '}')
+}
+
+// appendAnthropicModel gives the epoch where the API wants a release date, as it says of one that is not known.
+func appendAnthropicModel(dst []byte, name, _ string) []byte {
+	dst = append(dst, `{"type":"model","id":`...)
+	dst = jsonscan.AppendString(dst, name)
+	dst = append(dst, `,"display_name":`...)
+	dst = jsonscan.AppendString(dst, name)
+	return append(dst, `,"created_at":"1970-01-01T00:00:00Z"}`...)
+}
+
+func closeAnthropicList(dst []byte, first, last string) []byte {
+	dst = append(dst, `],"has_more":false,"first_id":`...)
+	dst = appendOrNull(dst, first)
+	dst = append(dst, `,"last_id":`...)
+	dst = appendOrNull(dst, last)
+	return append(dst, '}')
+}
+
+func appendOrNull(dst []byte, s string) []byte {
+	if s == "" {
+		return append(dst, "null"...)
+	}
+	return jsonscan.AppendString(dst, s)
+}
+
+func appendGeminiModel(dst []byte, name, _ string) []byte {
+	dst = append(dst, `{"name":`...)
+	dst = jsonscan.AppendString(dst, "models/"+name)
+	dst = append(dst, `,"displayName":`...)
+	dst = jsonscan.AppendString(dst, name)
+	return append(dst, `,"supportedGenerationMethods":["generateContent","countTokens"]}`...)
 }
 
 func (x *exchange) writeJSON(body []byte) {

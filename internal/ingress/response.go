@@ -3,6 +3,7 @@ package ingress
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type response struct {
 	opened    bool // status and headers are out
 	committed bool
 	stream    bool
+	array     bool // a plain body goes out as the one element of an array
 	stopped   bool
 	failed    error
 	lastWrite time.Time
@@ -29,7 +31,7 @@ type response struct {
 
 	keepalive atomic.Pointer[time.Timer] // nil until an upstream answered 200
 
-	values [6]string // of headers, so that they cost no allocation each
+	values [7]string // of headers, so that they cost no allocation each
 	used   int
 }
 
@@ -106,7 +108,19 @@ func (o *response) Begin(h *attempt.Head) error {
 	if !o.opened {
 		o.open(h)
 	}
+	if o.array {
+		return o.write([]byte{'['})
+	}
 	return o.failed
+}
+
+// close completes the body of a whole answer.
+func (o *response) close() {
+	if o.array && o.committed {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		_ = o.write([]byte{']'}) // the request ends either way
+	}
 }
 
 // open writes status and headers; h is nil where nobody has answered yet. It requires the lock.
@@ -120,7 +134,7 @@ func (o *response) open(h *attempt.Head) {
 		header["X-Accel-Buffering"] = no
 	} else {
 		header["Content-Type"] = applicationJSON
-		if h.Length >= 0 {
+		if h.Length >= 0 && !o.array {
 			header["Content-Length"] = o.value(strconv.Itoa(h.Length))
 		}
 	}
@@ -130,6 +144,9 @@ func (o *response) open(h *attempt.Head) {
 		header["X-Evergate-Model"] = o.value(headerText(h.Leg.Target.String()))
 		header["X-Evergate-Attempts"] = o.value(strconv.Itoa(h.Attempts))
 		header["X-Evergate-Trail"] = o.value(trail(h.Steps))
+		if len(h.Lost) > 0 {
+			header["X-Evergate-Dropped"] = o.value(strings.Join(h.Lost, ", "))
+		}
 	}
 	header["X-Request-Id"] = o.value(o.x.id)
 	o.x.w.WriteHeader(http.StatusOK)

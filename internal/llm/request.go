@@ -28,6 +28,9 @@ type Request struct {
 	Choice ToolChoice
 	// Parallel says whether several tools may be called at once; nil: unsaid.
 	Parallel *bool
+	// OldFunctions: the client declared its tools as functions, as chat completions did before there were tools; it wants
+	// its one call in that form.
+	OldFunctions bool
 
 	// MaxTokens bounds the output in tokens, reasoning included; 0: unset.
 	MaxTokens        int64
@@ -217,7 +220,8 @@ type Tool struct {
 	Schema []byte
 	// Strict: arguments must keep to the schema; nil: unsaid.
 	Strict *bool
-	// Custom: it takes free text; Grammar is raw JSON of what the text must keep to, or empty.
+	// Custom: it takes free text; Grammar is raw JSON of what the text must keep to, {"type":"grammar","syntax":…,"definition":…},
+	// or empty.
 	Custom  bool
 	Grammar []byte
 	// Opaque is a tool that the vendor itself runs, nil for the caller's own.

@@ -23,14 +23,14 @@ const weather = `{"type":"function","function":{"name":"get_weather","parameters
 func TestAnswers(t *testing.T) {
 	user := `"messages":[{"role":"user","content":"Say <hi>, please"}]`
 	tools := `,"tools":[` + weather + `]`
-	result := `"messages":[{"role":"user","content":"?"},{"role":"assistant","tool_calls":[]},{"role":"tool","tool_call_id":"x","content":"21 degrees"}]`
+	result := `"messages":[{"role":"user","content":"?"},{"role":"assistant","tool_calls":[{"id":"x","type":"function","function":{"name":"get_weather","arguments":"{}"}}]},{"role":"tool","tool_call_id":"x","content":"21 degrees"}]`
 	usage := `,"stream":true,"stream_options":{"include_usage":true}`
 	cases := map[string]struct{ path, body string }{
 		"chat":               {"/v1/chat/completions", `{"model":"m",` + user + `}`},
 		"chat-stream":        {"/v1/chat/completions", `{"model":"m",` + user + `,"stream":true}`},
 		"chat-stream-usage":  {"/v1/chat/completions", `{"model":"m",` + user + usage + `}`},
 		"chat-length":        {"/v1/chat/completions", `{"model":"m",` + user + `,"max_tokens":2}`},
-		"chat-parts":         {"/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url"},{"type":"text","text":"b"}]}]}`},
+		"chat-parts":         {"/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}},{"type":"text","text":"b"}]}]}`},
 		"tool-call":          {"/v1/chat/completions", `{"model":"m",` + user + tools + `}`},
 		"tool-call-stream":   {"/v1/chat/completions", `{"model":"m",` + user + tools + usage + `}`},
 		"tool-result":        {"/v1/chat/completions", `{"model":"m",` + result + tools + `}`},

@@ -15,6 +15,10 @@ type Script struct {
 	Models []string
 	// Keys are accepted; any other is a 401. With none, all are accepted.
 	Keys []string
+	// Lenient leaves out the checks by which the real APIs refuse a request that can be read.
+	Lenient bool
+	// Replay is a directory of recordings; empty for none.
+	Replay string
 	// Defaults is the behaviour where no rule matches.
 	Defaults Behaviour
 	// Rules are asked in order; the first that matches decides.
@@ -58,6 +62,8 @@ type Behaviour struct {
 	RetryAfter  string
 	Body        string
 	ContentType string
+	// Replay is the name of a recording below Script.Replay.
+	Replay string
 
 	Hang, Reset, Cut, EOF, Error Point
 

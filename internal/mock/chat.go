@@ -1,11 +1,8 @@
 package mock
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
-	"strings"
-	"time"
+	"net/http"
 )
 
 type usage struct {
@@ -20,8 +17,10 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
-func tokens(prompt, completion int) usage {
-	return usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion}
+func (c counts) openAI() json.RawMessage {
+	u := usage{PromptTokens: c.prompt, CompletionTokens: c.spoken, TotalTokens: c.prompt + c.spoken}
+	u.PromptDetails.Cached, u.CompletionDetails.Reasoning = c.read, c.thought
+	return encode(u)
 }
 
 // reply is the frame of plain replies and stream chunks, of chat and of legacy completions.
@@ -33,15 +32,17 @@ type reply struct {
 	SystemFingerprint string          `json:"system_fingerprint"`
 	Choices           []choice        `json:"choices"`
 	Usage             json.RawMessage `json:"usage,omitempty"`
+	PromptFilter      []any           `json:"prompt_filter_results,omitempty"`
 }
 
 type choice struct {
-	Index        int        `json:"index"`
-	Message      *assistant `json:"message,omitempty"`
-	Delta        *delta     `json:"delta,omitempty"`
-	Text         *string    `json:"text,omitempty"`
-	Logprobs     *struct{}  `json:"logprobs"`
-	FinishReason *string    `json:"finish_reason"`
+	Index         int        `json:"index"`
+	Message       *assistant `json:"message,omitempty"`
+	Delta         *delta     `json:"delta,omitempty"`
+	Text          *string    `json:"text,omitempty"`
+	Logprobs      *struct{}  `json:"logprobs"`
+	FinishReason  *string    `json:"finish_reason"`
+	ContentFilter any        `json:"content_filter_results,omitempty"`
 }
 
 type assistant struct {
@@ -54,6 +55,7 @@ type assistant struct {
 type delta struct {
 	Role      string     `json:"role,omitempty"`
 	Content   *string    `json:"content,omitempty"`
+	Refusal   *string    `json:"refusal,omitempty"`
 	ToolCalls []toolCall `json:"tool_calls,omitempty"`
 }
 
@@ -69,96 +71,145 @@ type function struct {
 	Arguments string `json:"arguments"`
 }
 
-// chat answers a chat completion: with a call of a tool where the user spoke last and there are tools, else with text.
-func (s *Script) chat(q *request, b *Behaviour, n int, now time.Time) answer {
-	frame := reply{
-		ID: fmt.Sprintf("chatcmpl-mock%06d", n), Created: now.Unix(), Model: q.Model, SystemFingerprint: "fp_mock",
+// chatFinish is why it ended, in OpenAI's words; a refusal is a whole answer there.
+func chatFinish(s stop) string {
+	switch s {
+	case stopCalls:
+		return "tool_calls"
+	case stopLimit:
+		return "length"
+	case stopEnd, stopSequence, stopRefusal:
 	}
-	if t, ok := q.toolToCall(); ok {
-		id := fmt.Sprintf("call_mock%06d", n)
-		args := string(exampleOf(t.Function.Parameters))
-		pieces := split(args, cmp.Or(b.ChunkSize, 8))
-		first := toolCall{Index: new(int), ID: id, Type: "function", Function: function{Name: t.Function.Name}}
-		contents := []delta{{ToolCalls: []toolCall{first}}}
-		for _, p := range pieces {
-			contents = append(contents, delta{ToolCalls: []toolCall{{Index: new(int), Function: function{Arguments: p}}}})
-		}
-		first.Index, first.Function.Arguments = nil, args
-		return frame.assemble(q, b, assistant{Role: "assistant", ToolCalls: []toolCall{first}}, contents, "tool_calls")
-	}
-	pieces, finish := s.speak(q, b)
-	contents := make([]delta, len(pieces))
-	for i := range pieces {
-		contents[i] = delta{Content: &pieces[i]}
-	}
-	text := strings.Join(pieces, "")
-	return frame.assemble(q, b, assistant{Role: "assistant", Content: &text}, contents, finish)
+	return "stop"
 }
 
-// assemble makes the plain reply and the stream of a chat answer: role, contents, finish, usage if asked, [DONE].
-func (r reply) assemble(q *request, b *Behaviour, whole assistant, contents []delta, finish string) answer {
+// chat answers a chat completion. Thoughts stay hidden there: usage counts them.
+func (j *job) chat() answer {
+	s := j.say()
+	whole := assistant{Role: "assistant"}
+	var contents []delta
+	calls := 0
+	for _, p := range s.parts {
+		text := p.whole()
+		switch p.kind {
+		case partText:
+			whole.Content = &text
+		case partRefusal:
+			whole.Refusal = &text
+		case partCall:
+			at := calls
+			call := toolCall{Index: &at, ID: "call_" + p.id, Type: "function", Function: function{Name: p.name}}
+			contents = append(contents, delta{ToolCalls: []toolCall{call}})
+			for _, piece := range p.pieces {
+				contents = append(contents, delta{ToolCalls: []toolCall{{Index: &at, Function: function{Arguments: piece}}}})
+			}
+			call.Index, call.Function.Arguments = nil, text
+			whole.ToolCalls = append(whole.ToolCalls, call)
+			calls++
+			continue
+		case partThought, partRedacted:
+			continue
+		}
+		for i := range p.pieces {
+			if p.kind == partRefusal {
+				contents = append(contents, delta{Refusal: &p.pieces[i]})
+			} else {
+				contents = append(contents, delta{Content: &p.pieces[i]})
+			}
+		}
+	}
+	if whole.Content == nil && whole.Refusal == nil && whole.ToolCalls == nil {
+		whole.Content = new(string) // the limit was reached in thought
+	}
+	return j.chatForms(s, whole, contents)
+}
+
+// chatForms makes the plain reply and the stream: role, contents, finish, usage if asked, [DONE].
+func (j *job) chatForms(s saying, whole assistant, contents []delta) answer {
+	r := reply{ID: j.id("chatcmpl-"), Created: j.now.Unix(), Model: j.Model, SystemFingerprint: "fp_mock"}
+	finish := chatFinish(s.stop)
 	reason := &finish
-	if b.NoFinish {
+	if j.b.NoFinish {
 		reason = nil
 	}
-	used := encode(tokens(q.promptTokens(), len(contents)))
-
 	plain := r
-	plain.Object, plain.Usage = "chat.completion", used
+	plain.Object, plain.Usage = "chat.completion", s.openAI()
 	plain.Choices = []choice{{Message: &whole, FinishReason: reason}}
+	if j.azure {
+		plain.PromptFilter = azurePromptFilter()
+		plain.Choices[0].ContentFilter = azureFilter()
+	}
 
 	r.Object = "chat.completion.chunk"
 	chunk := func(d delta, reason *string) []byte {
 		r.Choices = []choice{{Delta: &d, FinishReason: reason}}
 		return encode(r)
 	}
-	if q.wantsUsage() {
+	var events []event
+	if j.azure {
+		events = append(events, opening("", reply{Choices: []choice{}, PromptFilter: azurePromptFilter()}))
+	}
+	if j.wantsUsage {
 		r.Usage = json.RawMessage("null")
 	}
 	role := delta{Role: "assistant"}
 	if whole.Content != nil {
 		role.Content = new(string)
 	}
-	events := []event{{kindRole, chunk(role, nil)}}
+	events = append(events, event{data: chunk(role, nil)})
 	for _, d := range contents {
-		events = append(events, event{kindContent, chunk(d, nil)})
+		events = append(events, event{kind: kindContent, data: chunk(d, nil)})
 	}
-	events = append(events, event{kindFinish, chunk(delta{}, &finish)})
-	if q.wantsUsage() {
-		r.Choices, r.Usage = []choice{}, used
-		events = append(events, event{kindUsage, encode(r)})
+	events = append(events, event{kind: kindFinish, data: chunk(delta{}, &finish)})
+	return answer{status: http.StatusOK, plain: encode(plain), events: j.chatEnd(events, r, s.counts)}
+}
+
+// chatEnd adds what comes after the finish: usage if it was asked for, and the end marker.
+func (j *job) chatEnd(events []event, r reply, c counts) []event {
+	if j.wantsUsage {
+		r.Choices, r.Usage = []choice{}, c.openAI()
+		events = append(events, event{kind: kindUsage, data: encode(r)})
 	}
-	return answer{status: 200, plain: encode(plain), events: append(events, event{kindDone, []byte("[DONE]")})}
+	return append(events, event{kind: kindDone, data: []byte("[DONE]")})
 }
 
 // completion answers a legacy completion.
-func (s *Script) completion(q *request, b *Behaviour, n int, now time.Time) answer {
-	r := reply{
-		ID: fmt.Sprintf("cmpl-mock%06d", n), Object: "text_completion", Created: now.Unix(), Model: q.Model, SystemFingerprint: "fp_mock",
-	}
-	pieces, finish := s.speak(q, b)
+func (j *job) completion() answer {
+	s := j.say()
+	text, finish := s.text(partText), chatFinish(s.stop)
+	r := reply{ID: j.id("cmpl-"), Object: "text_completion", Created: j.now.Unix(), Model: j.Model, SystemFingerprint: "fp_mock"}
 	reason := &finish
-	if b.NoFinish {
+	if j.b.NoFinish {
 		reason = nil
 	}
-	used := encode(tokens(q.promptTokens(), len(pieces)))
-	text := strings.Join(pieces, "")
 	plain := r
-	plain.Choices, plain.Usage = []choice{{Text: &text, FinishReason: reason}}, used
-
-	if q.wantsUsage() {
+	plain.Choices, plain.Usage = []choice{{Text: &text, FinishReason: reason}}, s.openAI()
+	if j.wantsUsage {
 		r.Usage = json.RawMessage("null")
 	}
 	var events []event
-	for i := range pieces {
-		r.Choices = []choice{{Text: &pieces[i]}}
-		events = append(events, event{kindContent, encode(r)})
+	for _, p := range s.parts {
+		for i := range p.pieces {
+			r.Choices = []choice{{Text: &p.pieces[i]}}
+			events = append(events, event{kind: kindContent, data: encode(r)})
+		}
 	}
 	r.Choices = []choice{{Text: new(string), FinishReason: &finish}}
-	events = append(events, event{kindFinish, encode(r)})
-	if q.wantsUsage() {
-		r.Choices, r.Usage = []choice{}, used
-		events = append(events, event{kindUsage, encode(r)})
+	events = append(events, event{kind: kindFinish, data: encode(r)})
+	return answer{status: http.StatusOK, plain: encode(plain), events: j.chatEnd(events, r, s.counts)}
+}
+
+// azureFilter is Azure's word on a harmless text.
+func azureFilter() any {
+	type verdict struct {
+		Filtered bool   `json:"filtered"`
+		Severity string `json:"severity"`
 	}
-	return answer{status: 200, plain: encode(plain), events: append(events, event{kindDone, []byte("[DONE]")})}
+	return map[string]verdict{
+		"hate": {Severity: "safe"}, "self_harm": {Severity: "safe"}, "sexual": {Severity: "safe"}, "violence": {Severity: "safe"},
+	}
+}
+
+func azurePromptFilter() []any {
+	return []any{map[string]any{"prompt_index": 0, "content_filter_results": azureFilter()}}
 }

@@ -95,7 +95,7 @@ func (r *Rule) label(i int) string {
 // matches looks at what does not depend on time or on other requests.
 func (r *Rule) matches(q *request) bool {
 	switch {
-	case r.Path == "" && q.route == routeModels:
+	case r.Path == "" && (q.op == opModels || q.op == opStored || q.op == opCancel):
 		return false
 	case r.Path != "" && !glob(shortPath(r.Path), shortPath(q.path)):
 		return false

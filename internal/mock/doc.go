@@ -27,6 +27,8 @@
 //	seed: 7                          # of the rules' probabilities
 //	models: [gpt-4o, embed-small]    # listed by GET /v1/models; any other model is then a 404 (default: all are served)
 //	keys: [sk-one, sk-two]           # accepted keys; any other is a 401 (default: all are accepted)
+//	lenient: false                   # true: answer what the real API would refuse
+//	replay: {dir: recordings}        # a model with the name of a recording there is answered with it
 //	defaults:                        # the behaviour where no rule matches, and the start of each rule's own
 //	  latency: 30ms
 //	  chunk_delay: 10ms
@@ -72,6 +74,7 @@
 //	retry_after  short for the header of that name
 //	body         sent as it is in place of any answer
 //	content_type in place of the right one
+//	replay       a recording below replay.dir, sent as it is
 //
 //	hang         stay silent from this point on until the client goes away
 //	reset        TCP reset at this point

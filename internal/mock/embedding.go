@@ -5,14 +5,26 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"math"
-	"net/http"
 )
 
 // dimensions of an embedding unless the request says how many.
 const dimensions = 16
 
-// embeddings answers with one unit vector for each input, the same for the same text and model.
-func embeddings(q *request) answer {
+// vectors are one unit vector for each input, the same for the same text and model.
+func (j *job) vectors() [][]float32 {
+	size := dimensions
+	if j.size > 0 {
+		size = min(j.size, 4096)
+	}
+	out := make([][]float32, len(j.inputs))
+	for i, text := range j.inputs {
+		out[i] = vector(j.Model, text, size)
+	}
+	return out
+}
+
+// embeddings is OpenAI's form of them.
+func (j *job) embeddings() answer {
 	type item struct {
 		Object    string `json:"object"`
 		Index     int    `json:"index"`
@@ -22,29 +34,30 @@ func embeddings(q *request) answer {
 		PromptTokens int `json:"prompt_tokens"`
 		TotalTokens  int `json:"total_tokens"`
 	}
-	size := dimensions
-	if q.Dimensions > 0 {
-		size = min(q.Dimensions, 4096)
-	}
+	n := j.promptTokens()
 	out := struct {
 		Object string `json:"object"`
 		Data   []item `json:"data"`
 		Model  string `json:"model"`
 		Usage  used   `json:"usage"`
-	}{Object: "list", Model: q.Model, Usage: used{q.promptTokens(), q.promptTokens()}}
-	for i, text := range q.Input {
-		v := vector(q.Model, text, size)
+	}{Object: "list", Model: j.Model, Usage: used{n, n}}
+	for i, v := range j.vectors() {
 		var shown any = v
-		if q.EncodingFormat == "base64" {
-			raw := make([]byte, 0, 4*len(v))
-			for _, f := range v {
-				raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(f))
-			}
-			shown = base64.StdEncoding.EncodeToString(raw)
+		if j.root.at("encoding_format").str() == "base64" {
+			shown = packed(v)
 		}
 		out.Data = append(out.Data, item{"embedding", i, shown})
 	}
-	return answer{status: http.StatusOK, plain: encode(out)}
+	return answered(out)
+}
+
+// packed is a vector as base64 of its float32 values, little-endian.
+func packed(v []float32) string {
+	raw := make([]byte, 0, 4*len(v))
+	for _, f := range v {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(f))
+	}
+	return base64.StdEncoding.EncodeToString(raw)
 }
 
 func vector(model, text string, size int) []float32 {

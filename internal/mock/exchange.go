@@ -18,6 +18,8 @@ type exchange struct {
 	w    http.ResponseWriter
 	rc   *http.ResponseController
 	r    *http.Request
+	q    *request
+	n    int // of the request
 	b    Behaviour
 	body io.Writer // w, or gzip on it
 	gz   *gzip.Writer

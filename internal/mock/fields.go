@@ -2,6 +2,7 @@ package mock
 
 import (
 	"fmt"
+	"io/fs"
 	"net/http"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ func (b *Behaviour) fields() map[string]setter {
 		"retry_after":  setString(&b.RetryAfter),
 		"body":         setString(&b.Body),
 		"content_type": setString(&b.ContentType),
+		"replay":       setParsed(&b.Replay, parseReplay),
 		"hang":         setParsed(&b.Hang, parsePoint),
 		"reset":        setParsed(&b.Reset, parsePoint),
 		"cut":          setParsed(&b.Cut, parsePoint),
@@ -163,6 +165,14 @@ func setWord[T any](to *T, words map[string]T) setter {
 		}
 		return v, nil
 	})
+}
+
+// parseReplay takes a path that stays below the directory of recordings.
+func parseReplay(s string) (string, error) {
+	if !fs.ValidPath(s) || s == "." {
+		return "", fmt.Errorf("%q is not the name of a recording below replay.dir", s)
+	}
+	return s, nil
 }
 
 func parseProbability(s string) (float64, error) {

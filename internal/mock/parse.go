@@ -58,7 +58,8 @@ func (r *reader) script(n ast.Node, s *Script) {
 	// The rules start from the defaults, wherever those stand in the file.
 	var rules ast.Node
 	r.mapping(n, "", map[string]setter{
-		"name": setString(&s.Name),
+		"name":    setString(&s.Name),
+		"lenient": setBool(&s.Lenient),
 		"seed": setParsed(&s.Seed, func(v string) (uint64, error) {
 			n, err := strconv.ParseUint(v, 10, 64)
 			if err != nil {
@@ -67,6 +68,9 @@ func (r *reader) script(n ast.Node, s *Script) {
 			return n, nil
 		}),
 	}, map[string]func(ast.Node, string){
+		"replay": func(n ast.Node, path string) {
+			r.mapping(n, path, map[string]setter{"dir": setString(&s.Replay)}, nil)
+		},
 		"models":   func(n ast.Node, path string) { s.Models = r.words(n, path) },
 		"keys":     func(n ast.Node, path string) { s.Keys = r.words(n, path) },
 		"defaults": func(n ast.Node, path string) { r.behaviour(n, path, &s.Defaults) },

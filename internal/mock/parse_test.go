@@ -44,7 +44,7 @@ func TestParseTheDocumentedScript(t *testing.T) {
 		return b
 	}
 	want := mock.Script{
-		Name: "blue", Seed: 7, Models: []string{"gpt-4o", "embed-small"}, Keys: []string{"sk-one", "sk-two"},
+		Name: "blue", Seed: 7, Models: []string{"gpt-4o", "embed-small"}, Keys: []string{"sk-one", "sk-two"}, Replay: "recordings",
 		Defaults: defaults(func(*mock.Behaviour) {}),
 		Rules: []mock.Rule{
 			{
@@ -142,7 +142,7 @@ func TestParseProblems(t *testing.T) {
 		"a: [":                                  "line 1: not YAML: ",
 		"3":                                     "line 1: a mapping (key: value) belongs here",
 		"nam: x":                                `line 1: unknown key "nam"; did you mean "name"?`,
-		"do: []":                                `line 1: unknown key "do"; known are defaults, keys, models, name, rules, seed`,
+		"do: []":                                `line 1: unknown key "do"; known are defaults, keys, lenient, models, name, replay, rules, seed`,
 		"rule: []":                              `line 1: unknown key "rule"; did you mean "rules"?`,
 		"seed: many":                            `line 1: seed: "many" is not a whole number`,
 		"models: gpt":                           "line 1: models: a list belongs here",

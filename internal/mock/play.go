@@ -2,7 +2,9 @@ package mock
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
+	"maps"
 	"net/http"
 	"strings"
 )
@@ -13,7 +15,7 @@ const page = `<!DOCTYPE html>
 `
 
 // play does the behaviour. A nil error is a whole exchange.
-func (x *exchange) play(q *request, normal func() answer) error {
+func (x *exchange) play(normal func() answer) error {
 	if err := x.wait(x.b.Latency); err != nil {
 		return err
 	}
@@ -23,30 +25,45 @@ func (x *exchange) play(q *request, normal func() answer) error {
 	b := &x.b
 	switch status := b.status(); {
 	case b.Empty:
-		return x.plain(status, "application/json", nil)
+		return x.plain(status, jsonType, nil)
 	case b.HTML:
 		return x.plain(status, "text/html; charset=utf-8", []byte(page))
 	case b.Body != "":
 		return x.plain(status, typeOf(b.Body), []byte(b.Body))
 	case status == http.StatusNoContent:
-		return x.plain(status, "application/json", nil)
+		return x.plain(status, jsonType, nil)
 	case status >= 300:
-		return x.plain(status, "application/json", b.scripted(status, q.Model).body())
+		return x.fail(b.scripted(status))
 	}
 	a := normal()
-	if a.status < 300 && b.Status != 0 {
+	if a.refusal != nil {
+		return x.fail(a.refusal)
+	}
+	if b.Status != 0 {
 		a.status = b.Status
 	}
-	streamed := q.Stream && b.As != JSON || b.As == Stream
+	maps.Copy(x.w.Header(), a.header)
+	streamed := x.q.Stream && b.As != JSON || b.As == Stream
 	switch {
-	case streamed && a.events != nil:
-		return x.events(a, q.Model)
-	case b.Error != Never && a.status < 300:
-		return x.plain(a.status, "application/json", b.scripted(http.StatusInternalServerError, q.Model).body())
-	case b.Malformed > 0 && a.status < 300:
-		return x.plain(a.status, "application/json", a.plain[:len(a.plain)/2])
+	case a.events != nil && (streamed || a.recorded):
+		return x.events(a)
+	case b.Error != Never:
+		e := b.scripted(http.StatusInternalServerError)
+		f := x.q.dialect.failure(x.q, e)
+		return x.plain(a.status, cmp.Or(f.contentType, jsonType), f.body)
+	case b.Malformed > 0:
+		a.plain = a.plain[:len(a.plain)/2]
 	}
-	return x.plain(a.status, "application/json", a.plain)
+	return x.plain(a.status, cmp.Or(a.contentType, jsonType), a.plain)
+}
+
+const jsonType = "application/json"
+
+// fail sends an error in the dialect's words.
+func (x *exchange) fail(e *apiError) error {
+	f := x.q.dialect.failure(x.q, e)
+	maps.Copy(x.w.Header(), f.header)
+	return x.plain(e.Status, cmp.Or(f.contentType, jsonType), f.body)
 }
 
 func typeOf(body string) string {
@@ -126,7 +143,7 @@ func compress(body []byte) []byte {
 }
 
 // events sends a stream.
-func (x *exchange) events(a answer, model string) error {
+func (x *exchange) events(a answer) error {
 	total := 0
 	for _, e := range a.events {
 		if e.kind == kindContent {
@@ -139,21 +156,21 @@ func (x *exchange) events(a answer, model string) error {
 	if x.b.Gzip {
 		h.Set("Content-Encoding", "gzip")
 	}
-	if err := x.headers(a.status, "text/event-stream; charset=utf-8", -1); err != nil {
+	if err := x.headers(a.status, a.framing.contentType, -1); err != nil {
 		return err
 	}
 	if x.b.Gzip {
 		x.stream()
 	}
 	if x.b.Keepalive > 0 {
-		x.beat = ": keepalive\n\n"
+		x.beat = a.framing.beat
 	}
-	if err := x.point(AfterHeaders, model); err != nil {
+	s := &streaming{answer: a}
+	if err := x.point(AfterHeaders, s); err != nil {
 		return err
 	}
-	sent := 0
 	for _, e := range a.events {
-		if err := x.event(e, &sent, model); err != nil {
+		if err := x.event(e, s); err != nil {
 			return err
 		}
 	}
@@ -163,12 +180,20 @@ func (x *exchange) events(a answer, model string) error {
 	return x.finish()
 }
 
-// event sends one event with what comes before and after it; sent counts content chunks.
-func (x *exchange) event(e event, sent *int, model string) error {
+// streaming is how far a stream has come.
+type streaming struct {
+	answer
+	sent   int // events
+	chunks int // content
+	passed bool
+}
+
+// event sends one event with what comes before and after it.
+func (x *exchange) event(e event, s *streaming) error {
 	if e.kind == kindContent {
 		pause := x.b.ChunkDelay
-		if *sent == 0 {
-			if err := x.point(After(0), model); err != nil {
+		if s.chunks == 0 {
+			if err := x.point(After(0), s); err != nil {
 				return err
 			}
 			pause = x.b.FirstToken
@@ -176,35 +201,60 @@ func (x *exchange) event(e event, sent *int, model string) error {
 		if err := x.wait(pause); err != nil {
 			return err
 		}
-		*sent++
-		if *sent == x.b.Malformed {
+		s.chunks++
+		if s.chunks == x.b.Malformed {
 			e.data = e.data[:len(e.data)/2]
 		}
 	}
-	if e.kind == kindFinish && x.b.NoFinish || e.kind == kindDone && x.b.NoDone {
+	if e.kind >= kindFinish && s.chunks == 0 && !s.passed {
+		s.passed = true // an answer without content: what happens before the first chunk happens before the end
+		if err := x.point(After(0), s); err != nil {
+			return err
+		}
+	}
+	if x.b.leavesOut(e.kind) {
 		return nil
 	}
-	if err := x.send([]byte("data: " + string(e.data) + "\n\n")); err != nil {
+	if err := x.emit(e, s); err != nil {
 		return err
 	}
 	switch e.kind {
 	case kindContent:
-		x.note(func(s *Seen) { s.Chunks = *sent })
-		return x.point(After(*sent), model)
-	case kindFinish:
-		return x.point(AfterFinish, model)
-	case kindRole, kindUsage, kindDone:
+		x.note(func(seen *Seen) { seen.Chunks = s.chunks })
+		return x.point(After(s.chunks), s)
+	case kindFinish, kindEnd:
+		return x.point(AfterFinish, s)
+	case kindOpening, kindUsage, kindDone:
 	}
 	return nil
 }
 
+// leavesOut says whether a behaviour leaves out events of a kind.
+func (b *Behaviour) leavesOut(k kind) bool {
+	switch k {
+	case kindFinish:
+		return b.NoFinish
+	case kindDone:
+		return b.NoDone
+	case kindEnd:
+		return b.NoFinish || b.NoDone
+	case kindOpening, kindContent, kindUsage:
+	}
+	return false
+}
+
+func (x *exchange) emit(e event, s *streaming) error {
+	data := s.framing.frame(e, s.sent == 0)
+	s.sent++
+	return x.send(data)
+}
+
 // point is at, and the error event.
-func (x *exchange) point(p Point, model string) error {
+func (x *exchange) point(p Point, s *streaming) error {
 	if p != x.b.Error {
 		return x.at(p)
 	}
-	body := x.b.scripted(http.StatusInternalServerError, model).body()
-	if err := x.send([]byte("data: " + string(body) + "\n\n")); err != nil {
+	if err := x.emit(s.late(x.b.scripted(http.StatusInternalServerError), s.sent), s); err != nil {
 		return err
 	}
 	if err := x.finish(); err != nil {

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"slices"
@@ -20,7 +21,10 @@ type Provider struct {
 	counts  Counts
 	seen    []*Seen
 	keep    int
-	watch   func(Seen)
+	// prefixes are those of prompts that a cache marker covered.
+	prefixes map[[sha256.Size]byte]struct{}
+	stored   store
+	watch    func(Seen)
 }
 
 var _ http.Handler = (*Provider)(nil)
@@ -60,36 +64,38 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var err error
 	defer func() { p.leave(seen, errors.Is(err, errGone)) }()
 
-	q, body, err := readRequest(r)
+	q, err := readRequest(r)
 	if err != nil {
 		err = errGone
 		return
 	}
-	b, script := p.decide(q, body, seen)
+	b, script := p.decide(q, seen)
 	x := newExchange(w, r, b, func(change func(*Seen)) { p.note(seen, change) })
-	err = x.play(q, func() answer { return script.answer(q, &x.b, seen.N, time.Now()) })
+	x.q, x.n = q, seen.N
+	err = x.play(func() answer { return p.answer(q, script, &x.b, seen.N, time.Now()) })
 	if errors.Is(err, errAbort) {
 		panic(http.ErrAbortHandler) // the only way to break a connection that cannot be hijacked
 	}
 }
 
 // decide settles what happens to a request and records it. The script is the one in force.
-func (p *Provider) decide(q *request, body []byte, seen *Seen) (Behaviour, *Script) {
+func (p *Provider) decide(q *request, seen *Seen) (Behaviour, *Script) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.script
-	seen.Model, seen.Stream, seen.BodySize = q.Model, q.Stream, len(body)
-	if p.keep > 0 && len(body) <= rememberBody {
-		seen.Body = body
+	seen.Model, seen.Stream, seen.BodySize = q.Model, q.Stream, len(q.body)
+	if p.keep > 0 && len(q.body) <= rememberBody {
+		seen.Body = q.body
 	}
 	if len(s.Keys) > 0 && !slices.Contains(s.Keys, q.key) {
-		q.refusal = &apiError{Status: http.StatusUnauthorized, Message: "Incorrect API key provided.", Code: "invalid_api_key"}
+		q.refusal = &apiError{Status: http.StatusUnauthorized, scripted: true}
 		return Behaviour{}, &s
 	}
 	b, why, err := p.choose(q, time.Since(p.start))
 	seen.Rule = why
 	if err != nil {
-		q.refusal = &apiError{Status: http.StatusBadRequest, Param: FaultHeader, Message: FaultHeader + ": " + err.Error()}
+		q.refusal = badRequest("%s: %v", FaultHeader, err)
+		q.refusal.Param = FaultHeader
 		return Behaviour{}, &s
 	}
 	return b, &s

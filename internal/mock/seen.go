@@ -76,7 +76,7 @@ func (p *Provider) Counts() Counts {
 
 // enter records the start of a request.
 func (p *Provider) enter(r *http.Request) *Seen {
-	s := &Seen{Method: r.Method, Path: r.URL.Path, Key: tail(credential(r.Header)), Header: withoutCredentials(r.Header), Start: time.Now()}
+	s := &Seen{Method: r.Method, Path: r.URL.Path, Key: tail(credential(r)), Header: withoutCredentials(r.Header), Start: time.Now()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts.Requests++
@@ -118,17 +118,22 @@ func (p *Provider) note(s *Seen, change func(*Seen)) {
 // credentialHeaders are where clients put keys, in their canonical form.
 var credentialHeaders = [...]string{"Authorization", "Api-Key", "X-Api-Key", "X-Goog-Api-Key", "Cookie", "Proxy-Authorization"}
 
-// credential is the key a request carries.
-func credential(h http.Header) string {
-	if v := h.Get("Authorization"); v != "" {
+// credential is the key a request carries: a bearer token, an API key in a header or in the query, or the access key id of
+// a signature.
+func credential(r *http.Request) string {
+	if v := r.Header.Get("Authorization"); v != "" {
+		if _, signed, ok := strings.Cut(v, "Credential="); ok && strings.HasPrefix(v, "AWS4-HMAC-SHA256 ") {
+			id, _, _ := strings.Cut(signed, "/")
+			return id
+		}
 		return strings.TrimSpace(strings.TrimPrefix(v, "Bearer "))
 	}
 	for _, name := range []string{"Api-Key", "X-Api-Key", "X-Goog-Api-Key"} {
-		if v := h.Get(name); v != "" {
+		if v := r.Header.Get(name); v != "" {
 			return v
 		}
 	}
-	return ""
+	return r.URL.Query().Get("key")
 }
 
 func tail(key string) string { return key[max(0, len(key)-4):] }

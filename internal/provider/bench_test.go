@@ -71,7 +71,7 @@ func BenchmarkSend(b *testing.B) {
 	for _, size := range []int{300, 50_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			c := newClient(b, quickUpstream(b), nil, nil)
-			out := attempt.Outgoing{Credential: "default", Path: "/chat/completions", Header: callerHeader(), Body: bytes.Repeat([]byte("x"), size), Release: func() {}}
+			out := attempt.Outgoing{Credential: "default", Dialect: "chat", Header: callerHeader(), Body: bytes.Repeat([]byte("x"), size), Release: func() {}}
 			b.ReportAllocs()
 			for b.Loop() {
 				resp, f := c.Send(b.Context(), &out)
@@ -90,11 +90,14 @@ func BenchmarkRoundTrip(b *testing.B) {
 	for _, size := range []int{300, 50_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			c := newClient(b, quickUpstream(b), nil, nil)
-			body, header := bytes.Repeat([]byte("x"), size), c.header(callerHeader(), 0)
-			target := below(c.options.BaseURL, "/chat/completions").String()
+			body, header := bytes.Repeat([]byte("x"), size), c.header(&attempt.Outgoing{Dialect: "chat", Header: callerHeader()}, 0)
+			target, err := below(c.options.BaseURL, "/chat/completions", "")
+			if err != nil {
+				b.Fatal(err)
+			}
 			b.ReportAllocs()
 			for b.Loop() {
-				req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, target, bytes.NewReader(body))
+				req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, target.String(), bytes.NewReader(body))
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -115,7 +118,7 @@ func BenchmarkHeader(b *testing.B) {
 	h := callerHeader()
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = c.header(h, 0)
+		_ = c.header(&attempt.Outgoing{Dialect: "chat", Header: h}, 0)
 	}
 }
 

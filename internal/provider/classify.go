@@ -13,13 +13,21 @@ import (
 
 // Classify turns a response that is not 2xx into a fault (attempt.Upstream).
 func (c *Client) Classify(status int, header http.Header, body []byte, code, message string) *fault.Fault {
+	own := ""
+	if c.vendor.Code != nil {
+		own = c.vendor.Code(header, body)
+	}
+	if code == "" {
+		code = own
+	}
 	w := readWords(body, code, message)
+	w.code(own)
 	f := &fault.Fault{
-		Class: classify(status, &w), Status: status, Code: code, Message: w.message,
+		Class: fault.Invalid, Status: status, Code: code, Message: w.message, // 1xx, 6xx: no answer at all
 		ContentType: header.Get("Content-Type"), ShouldRetry: shouldRetry(header),
 	}
-	if f.Class == fault.Unknown {
-		f.Class = fault.Invalid // 1xx, 6xx: no answer at all
+	if e := c.vendor.verdict(status, &w); e != nil {
+		f.Class, f.Seal = e.Class, e.Seal
 	}
 	if f.Code == "" {
 		f.Code = w.first
@@ -54,8 +62,8 @@ func (c *Client) Refine(f *fault.Fault) *fault.Fault {
 			status = f.Status
 		}
 		if f.Code != "" || f.Message != "" || status != 0 {
-			if class := classify(status, &w); class != fault.Unknown {
-				out.Class = class
+			if e := c.vendor.verdict(status, &w); e != nil {
+				out.Class, out.Seal = e.Class, e.Seal
 			}
 		}
 		if out.Class == fault.Unknown {
@@ -63,7 +71,7 @@ func (c *Client) Refine(f *fault.Fault) *fault.Fault {
 		}
 	case fault.Connect, fault.Reset, fault.Timeout, fault.Quota, fault.ModelLimited, fault.Auth, fault.CallerAuth,
 		fault.ModelMissing, fault.ContextLength, fault.ContentFilter, fault.ClientGone, fault.Cut, fault.Next, fault.RouteMissing,
-		fault.ClientDeadline:
+		fault.ClientDeadline, fault.Unable:
 	}
 	c.judge(&out, &w)
 	c.hide(&out)
@@ -156,7 +164,7 @@ func (c *Client) judge(f *fault.Fault, w *words) {
 		}
 		// A failure that is known more exactly stays what it is: a timeout is not retried as a 500 is.
 		if r.as != "failure" || !f.Class.BreakerFailure() {
-			f.Class = ruleClasses[r.as]
+			f.Class, f.Seal = ruleClasses[r.as], false // the user's word is the last one: nothing is repaired
 		}
 		return
 	}

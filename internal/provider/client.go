@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,16 +15,20 @@ import (
 
 	"evergate/internal/attempt"
 	"evergate/internal/fault"
+	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 var _ attempt.Upstream = (*Client)(nil)
 
-// maxTemplates bounds the remembered request templates; dialects use a handful of paths, passthrough may use any.
-const maxTemplates = 64
+// maxTemplates bounds the remembered request templates. Most vendors have a handful of paths; where the path names the
+// model, callers can make up any.
+const maxTemplates = 256
 
-// Client is one OpenAI-compatible provider, as attempt needs it. It is safe for concurrent use.
+// Client is one provider, as attempt needs it. It is safe for concurrent use.
 type Client struct {
 	options Options
+	vendor  *Vendor
 	// pooled serves every request; fresh never reuses a connection and serves the one repetition of R58.
 	pooled, fresh *http.Transport
 	dialer        *dialer
@@ -37,7 +41,7 @@ type Client struct {
 	mask       *masker
 	now        func() time.Time
 
-	templates     sync.Map // path to *http.Request, never changed once stored
+	templates     sync.Map // path and query to *http.Request, never changed once stored
 	templateCount atomic.Int32
 }
 
@@ -59,24 +63,14 @@ func New(o Options, dial DialFunc) (*Client, error) {
 	}
 	c := &Client{
 		options: o, dialer: d, pooled: newTransport(&o, d), fresh: newTransport(&o, d), rules: rules, now: time.Now,
-		mask: newMasker(o.Credentials), fixed: map[string][]string{},
+		mask: newMasker(o.Credentials), fixed: map[string][]string{}, vendor: o.Vendor,
+	}
+	if c.vendor == nil {
+		c.vendor = Compatible()
 	}
 	c.fresh.DisableKeepAlives = true
-	if c.authHeader = http.CanonicalHeaderKey(o.AuthHeader); c.authHeader == "" {
-		c.authHeader = "Authorization"
-	}
-	if !httpguts.ValidHeaderFieldName(c.authHeader) {
-		return nil, fmt.Errorf("auth header %q is not a header name", o.AuthHeader)
-	}
-	for _, cred := range o.Credentials {
-		var value []string
-		if v := cred.Value.Reveal(); v != "" {
-			if !httpguts.ValidHeaderFieldValue(o.AuthPrefix + v) {
-				return nil, fmt.Errorf("credential %q holds a character that no HTTP header can carry", cred.Name)
-			}
-			value = []string{o.AuthPrefix + v}
-		}
-		c.auth = append(c.auth, value)
+	if err := c.setAuth(); err != nil {
+		return nil, err
 	}
 	for name, secret := range o.Headers {
 		v := secret.Reveal()
@@ -92,6 +86,33 @@ func New(o Options, dial DialFunc) (*Client, error) {
 	return c, nil
 }
 
+// setAuth makes each credential's header value.
+func (c *Client) setAuth() error {
+	name, prefix := c.options.AuthHeader, c.options.AuthPrefix
+	if name == "" {
+		name, prefix = c.vendor.AuthHeader, c.vendor.AuthPrefix
+	}
+	if name == "" {
+		name, prefix = "Authorization", "Bearer "
+	}
+	if c.authHeader = http.CanonicalHeaderKey(name); !httpguts.ValidHeaderFieldName(name) {
+		return fmt.Errorf("auth header %q is not a header name", name)
+	}
+	for _, cred := range c.options.Credentials {
+		var value []string
+		if v := cred.Value.Reveal(); v != "" {
+			if !httpguts.ValidHeaderFieldValue(prefix + v) {
+				return fmt.Errorf("credential %q holds a character that no HTTP header can carry", cred.Name)
+			}
+			if c.vendor.Authorize == nil {
+				value = []string{prefix + v}
+			}
+		}
+		c.auth = append(c.auth, value)
+	}
+	return nil
+}
+
 // Close closes the idle connections. Requests under way go on, and their connections close after them.
 func (c *Client) Close() {
 	c.pooled.CloseIdleConnections()
@@ -100,6 +121,30 @@ func (c *Client) Close() {
 
 // CanStreamUsage says whether the provider knows stream_options.include_usage.
 func (c *Client) CanStreamUsage() bool { return c.options.StreamUsage }
+
+// Speaks lists the dialects in which a model can be asked (attempt.Upstream).
+func (c *Client) Speaks(model string) []string { return c.vendor.Speaks(model) }
+
+// Maker is who made a model (attempt.Upstream); empty: nobody whose seals are known.
+func (c *Client) Maker(model string) llm.Vendor {
+	if c.vendor.Maker == nil {
+		return ""
+	}
+	return c.vendor.Maker(model)
+}
+
+// OmitsModel says whether a request's body must not name the model (attempt.Upstream).
+func (c *Client) OmitsModel(dialect, model string) bool {
+	return c.vendor.OmitModel != nil && c.vendor.OmitModel(dialect, model)
+}
+
+// Quirks are what translated requests for a model must keep to (attempt.Upstream).
+func (c *Client) Quirks(model string) wire.Quirks {
+	if c.vendor.Quirks == nil {
+		return wire.Quirks{}
+	}
+	return c.vendor.Quirks(model)
+}
 
 // Send performs one exchange up to the response head (attempt.Upstream). What the upstream provably did not process is
 // sent again once, within the same attempt (R58).
@@ -113,13 +158,29 @@ func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response,
 	if credential < 0 && len(c.auth) > 0 { // chosen from a newer configuration's list
 		return nil, &fault.Fault{Class: fault.Next, Message: "the credential is not configured any more"}
 	}
-	req := c.template(http.MethodPost, r.Path).WithContext(x.traced(ctx))
-	req.Header = c.header(r.Header, credential)
+	path, query := c.vendor.Place(r.Dialect, r.Model, r.Stream)
+	if path == "" {
+		return nil, &fault.Fault{Class: fault.Unable, Message: "the provider has no route for " + r.Dialect}
+	}
+	t, err := c.template(path, query)
+	if err != nil { // R9: a name like .. is none of a model, and leads elsewhere
+		return nil, &fault.Fault{Class: fault.ModelMissing, Message: "the model's name cannot stand in a path"}
+	}
+	if c.vendor.Body != nil {
+		x.data = c.vendor.Body(r.Body, r.Dialect, r.Model)
+	}
+	req := t.WithContext(x.traced(ctx))
+	req.Header = c.header(r, credential)
+	if c.vendor.Authorize != nil {
+		if f := c.authorize(ctx, req, x.data, credential); f != nil {
+			return nil, f
+		}
+	}
 	x.carry(req)
 	resp, err := c.pooled.RoundTrip(req)
 	if err != nil && ctx.Err() == nil && x.untaken(err) {
 		second := *req
-		if second.GetBody = nil; len(r.Body) > 0 { // and never a third time
+		if second.GetBody = nil; len(x.data) > 0 { // and never a third time
 			second.Body = x.open()
 		}
 		resp, err = c.fresh.RoundTrip(&second)
@@ -133,11 +194,43 @@ func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response,
 		}
 		return nil, c.netFault(ctx, err)
 	}
-	c.mask.header(resp.Header)
+	c.mask.header(resp.Header, bearer(req, c.vendor))
 	if f := decode(resp); f != nil {
 		return nil, c.Refine(f)
 	}
+	if c.vendor.Frame != nil && resp.StatusCode >= 200 && resp.StatusCode <= 299 {
+		resp.Body = c.vendor.Frame(resp.Header, resp.Body, r.Stream)
+	}
 	return resp, nil
+}
+
+// bearer is the token that a vendor's Authorize wrote into a request.
+func bearer(req *http.Request, v *Vendor) string {
+	if v.Authorize == nil {
+		return ""
+	}
+	token, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
+	return token
+}
+
+// authorize has the vendor write the credential into a request.
+func (c *Client) authorize(ctx context.Context, req *http.Request, body []byte, credential int) *fault.Fault {
+	key := &Credential{}
+	if credential >= 0 {
+		key = &c.options.Credentials[credential]
+	}
+	err := c.vendor.Authorize(ctx, req, body, key)
+	if err == nil {
+		return nil
+	}
+	if f := ended(ctx); f != nil {
+		return c.ruled(f)
+	}
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		f = &fault.Fault{Class: fault.Auth, Message: "the credential gave no access", Cause: c.mask.cause(err)}
+	}
+	return c.ruled(f)
 }
 
 // credential is the index of a credential, -1 if there is none of that name.
@@ -148,40 +241,4 @@ func (c *Client) credential(name string) int {
 		}
 	}
 	return -1
-}
-
-// template is the unchanging part of a request to path. Parsing a URL for every request would cost more than all of
-// the header work.
-func (c *Client) template(method, path string) *http.Request {
-	key := path
-	if method != http.MethodPost {
-		key = method + " " + path
-	}
-	if t, ok := c.templates.Load(key); ok {
-		return t.(*http.Request)
-	}
-	t := &http.Request{
-		Method: method, URL: below(c.options.BaseURL, path), Host: c.host,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
-	if t.Host == "" {
-		t.Host = t.URL.Host
-	}
-	if c.templateCount.Load() < maxTemplates {
-		if _, loaded := c.templates.LoadOrStore(key, t); !loaded {
-			c.templateCount.Add(1)
-		}
-	}
-	return t
-}
-
-// below appends path, which begins with a slash, to the base's path and leaves the base's query alone.
-func below(base *url.URL, path string) *url.URL {
-	u := *base
-	u.Path += path
-	if u.RawPath != "" {
-		u.RawPath += path
-	}
-	u.User = nil
-	return &u
 }

@@ -1,35 +1,74 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
+	"evergate/internal/attempt"
 	"evergate/internal/fault"
 )
 
 const (
-	maxModelList = 8 << 20 // bytes
+	maxModelList = 8 << 20 // bytes of one page
+	maxPages     = 100
 	maxModels    = 10_000
 	maxModelID   = 256 // bytes
 )
 
 // Models asks the provider which models it has, with its first credential that has a value. The ids come in the
-// provider's order, each once, at most 10,000.
+// provider's order, each once, at most 10,000; none where the vendor has no list.
 func (c *Client) Models(ctx context.Context) ([]string, *fault.Fault) {
-	credential := 0
-	for i, a := range c.auth {
-		if a != nil {
-			credential = i
-			break
+	list := c.vendor.Models
+	if list == nil {
+		list = &ModelList{Path: "/models", Read: readModels}
+	}
+	credential := c.firstCredential()
+	found := modelSet{ids: []string{}}
+	asked := map[string]bool{}
+	for path := list.Path; path != "" && !asked[path] && len(asked) < maxPages && found.room(); {
+		asked[path] = true
+		body, f := c.get(ctx, path, credential)
+		if f != nil {
+			return nil, f
+		}
+		ids, next, err := list.Read(body)
+		if err != nil {
+			return nil, c.Refine(&fault.Fault{Class: fault.Invalid, Status: http.StatusOK, Message: "the model list cannot be read", Cause: err})
+		}
+		found.add(ids)
+		path = next
+	}
+	return found.ids, nil
+}
+
+// firstCredential is the index of the first credential that has a value, 0 if none has.
+func (c *Client) firstCredential() int {
+	return max(slices.IndexFunc(c.options.Credentials, func(k Credential) bool { return k.Value != "" }), 0)
+}
+
+// get asks for one page of the list; path may hold a query.
+func (c *Client) get(ctx context.Context, path string, credential int) ([]byte, *fault.Fault) {
+	path, query, _ := strings.Cut(path, "?")
+	u, err := below(c.options.BaseURL, path, query)
+	if err != nil {
+		return nil, c.Refine(&fault.Fault{Class: fault.Invalid, Message: "the model list goes on elsewhere", Cause: err})
+	}
+	req := (&http.Request{
+		Method: http.MethodGet, URL: u, Host: c.host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: c.header(&attempt.Outgoing{}, credential),
+	}).WithContext(ctx)
+	delete(req.Header, "Content-Type")
+	if c.vendor.Authorize != nil {
+		if f := c.authorize(ctx, req, nil, credential); f != nil {
+			return nil, f
 		}
 	}
-	req := c.template(http.MethodGet, "/models").WithContext(ctx)
-	req.Header = c.header(nil, credential)
-	delete(req.Header, "Content-Type")
 	resp, err := c.pooled.RoundTrip(req)
 	if err != nil {
 		return nil, c.netFault(ctx, err)
@@ -48,11 +87,28 @@ func (c *Client) Models(ctx context.Context) ([]string, *fault.Fault) {
 	if len(body) > maxModelList {
 		return nil, c.Refine(&fault.Fault{Class: fault.Invalid, Status: resp.StatusCode, Message: "the model list is larger than 8 MiB"})
 	}
-	ids, err := readModels(body)
-	if err != nil {
-		return nil, c.Refine(&fault.Fault{Class: fault.Invalid, Status: resp.StatusCode, Message: "the model list cannot be read", Cause: err})
+	return body, nil
+}
+
+// modelSet collects ids, each once, within bounds.
+type modelSet struct {
+	ids  []string
+	seen map[string]bool
+}
+
+func (s *modelSet) room() bool { return len(s.ids) < maxModels }
+
+func (s *modelSet) add(ids []string) {
+	if s.seen == nil {
+		s.seen = make(map[string]bool, len(ids))
 	}
-	return ids, nil
+	for _, id := range ids {
+		if id == "" || len(id) > maxModelID || s.seen[id] || !s.room() {
+			continue
+		}
+		s.seen[id] = true
+		s.ids = append(s.ids, id)
+	}
 }
 
 // listed model, in any of the fields that carry its id: OpenAI's and most others' id, Ollama's and llama.cpp's model
@@ -65,11 +121,11 @@ type modelEntry struct {
 
 // readModels reads a model list: OpenAI's {"data": […]}, a bare array (Together), or Ollama's {"models": […]}; llama.cpp
 // says the same in both of the latter.
-func readModels(body []byte) ([]string, error) {
+func readModels(body []byte) (ids []string, next string, err error) {
 	var entries []modelEntry
 	if trimmed := strings.TrimSpace(string(body[:min(len(body), 64)])); strings.HasPrefix(trimmed, "[") {
 		if err := json.Unmarshal(body, &entries); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	} else {
 		var list struct {
@@ -77,7 +133,7 @@ func readModels(body []byte) ([]string, error) {
 			Models *[]modelEntry `json:"models"`
 		}
 		if err := json.Unmarshal(body, &list); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		switch {
 		case list.Data != nil:
@@ -85,26 +141,11 @@ func readModels(body []byte) ([]string, error) {
 		case list.Models != nil:
 			entries = *list.Models
 		default:
-			return nil, errors.New("neither data nor models")
+			return nil, "", errors.New("neither data nor models")
 		}
 	}
-	seen := make(map[string]bool, len(entries))
-	ids := make([]string, 0, min(len(entries), maxModels))
 	for _, e := range entries {
-		id := e.ID
-		if id == "" {
-			id = e.Model
-		}
-		if id == "" {
-			id = e.Name
-		}
-		if id == "" || len(id) > maxModelID || seen[id] {
-			continue
-		}
-		if seen[id] = true; len(ids) == maxModels {
-			break
-		}
-		ids = append(ids, id)
+		ids = append(ids, cmp.Or(e.ID, e.Model, e.Name))
 	}
-	return ids, nil
+	return ids, "", nil
 }

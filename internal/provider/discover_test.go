@@ -63,3 +63,70 @@ func TestModels(t *testing.T) {
 		})
 	}
 }
+
+// A list in pages: as many as there are, within bounds, and never in circles.
+func TestModelPages(t *testing.T) {
+	read := func(body []byte) ([]string, string, error) {
+		id, next, _ := strings.Cut(string(body), " ")
+		return []string{id}, next, nil
+	}
+	for _, tc := range []struct {
+		name  string
+		pages map[string]string
+		want  []string
+		class fault.Class
+	}{
+		{name: "one", pages: map[string]string{"/v2/list?n=9": "a"}, want: []string{"a"}},
+		{name: "three", pages: map[string]string{"/v2/list?n=9": "a /list?p=2", "/v2/list?p=2": "b ../v1/list", "/v1/list": "a"}, want: []string{"a", "b"}},
+		{name: "circle", pages: map[string]string{"/v2/list?n=9": "a /list?p=2", "/v2/list?p=2": "b /list?n=9"}, want: []string{"a", "b"}},
+		{name: "page without end", pages: nil, want: nil},
+		{name: "elsewhere", pages: map[string]string{"/v2/list?n=9": "a /../../admin"}, class: fault.Invalid},
+		{name: "second page fails", pages: map[string]string{"/v2/list?n=9": "a /gone"}, class: fault.ModelMissing},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			asked := 0
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				page, ok := tc.pages[r.URL.RequestURI()]
+				switch {
+				case tc.pages == nil:
+					page = fmt.Sprintf("m%d /list?p=%d", asked, asked)
+				case !ok:
+					w.WriteHeader(http.StatusNotFound)
+				}
+				_, _ = io.WriteString(w, page)
+			}))
+			defer s.Close()
+			c := newClient(t, s.URL+"/v2", func(o *Options) {
+				o.Vendor = Compatible()
+				o.Vendor.Models = &ModelList{Path: "/list?n=9", Read: read}
+			}, nil)
+			ids, f := c.Models(t.Context())
+			switch {
+			case tc.class != fault.Unknown:
+				if f == nil || f.Class != tc.class {
+					t.Errorf("%v, want %v", f, tc.class)
+				}
+			case f != nil:
+				t.Error(f)
+			case tc.pages == nil:
+				if asked != maxPages || len(ids) != maxPages {
+					t.Errorf("%d pages asked for, %d models", asked, len(ids))
+				}
+			case !slices.Equal(ids, tc.want):
+				t.Errorf("%q, want %q", ids, tc.want)
+			}
+		})
+	}
+}
+
+// A vendor without a list has no models to tell of, and nobody is asked.
+func TestNoModelList(t *testing.T) {
+	c := newClient(t, "http://up.test", func(o *Options) {
+		o.Vendor = Compatible()
+		o.Vendor.Models = &ModelList{}
+	}, nil)
+	if ids, f := c.Models(t.Context()); f != nil || len(ids) != 0 || ids == nil {
+		t.Errorf("%q, %v", ids, f)
+	}
+}

@@ -77,8 +77,8 @@ func TestFaultCorpus(t *testing.T) {
 					t.Errorf("body became %q", f.Body)
 				}
 			}
-			if f.Class.String() != r.facts["class"] {
-				t.Errorf("class %v, want %v: %s", f.Class, r.facts["class"], f.Message)
+			if f.Class.String() != r.facts["class"] || f.Seal != (r.facts["seal"] == "true") { // R10
+				t.Errorf("class %v, seal %v, want %v, seal %q: %s", f.Class, f.Seal, r.facts["class"], r.facts["seal"], f.Message)
 			}
 			want := ""
 			if f.Wait.Named {
@@ -91,7 +91,7 @@ func TestFaultCorpus(t *testing.T) {
 				t.Errorf("message %q", f.Message)
 			}
 			// Said twice is said the same: attempt may refine what Classify has made.
-			if again := c.Refine(f); again.Class != f.Class || again.Message != f.Message {
+			if again := c.Refine(f); again.Class != f.Class || again.Seal != f.Seal || again.Message != f.Message {
 				t.Errorf("refined again: %v", again)
 			}
 		})
@@ -121,7 +121,7 @@ func TestFaultTableIsCovered(t *testing.T) {
 	}
 	for i, e := range faultTable {
 		if !reached[i] {
-			t.Errorf("line %d (%v, %v %v) decides no file of the corpus", i, e.class, e.codes, e.says)
+			t.Errorf("line %d (%v, %v %v) decides no file of the corpus", i, e.Class, e.Codes, e.Says)
 		}
 	}
 }

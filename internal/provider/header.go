@@ -3,6 +3,8 @@ package provider
 import (
 	"net/http"
 	"strings"
+
+	"evergate/internal/attempt"
 )
 
 // jsonType and ourAgent are shared by all requests; the transport does not change header values.
@@ -19,15 +21,17 @@ var (
 //   - credentials, in every place that clients put one: they are for the gateway, and the account that the request
 //     goes to is the gateway's (OpenAI-Organization and OpenAI-Project name the caller's);
 //   - what tells where the caller is or which web page it runs in;
+//   - what is for another vendor's API, or speaks of another than the one that this request is for (foreign);
 //   - the gateway's own controls.
 //
 // The provider's configured headers and its credential are set last and win.
-func (c *Client) header(from http.Header, credential int) http.Header {
+func (c *Client) header(r *attempt.Outgoing, credential int) http.Header {
+	from := r.Header
 	out := make(http.Header, len(from)+len(c.fixed)+3)
 	named := from["Connection"]
 	for name, values := range from {
 		name = http.CanonicalHeaderKey(name)
-		if withheld(name) || name == c.authHeader || named != nil && listed(named, name) {
+		if withheld(name) || name == c.authHeader || c.vendor.foreign(name, r) || named != nil && listed(named, name) {
 			continue
 		}
 		out[name] = values
@@ -36,6 +40,9 @@ func (c *Client) header(from http.Header, credential int) http.Header {
 	out["Content-Type"] = jsonType
 	if _, ok := out["User-Agent"]; !ok {
 		out["User-Agent"] = ourAgent
+	}
+	if c.vendor.Header != nil {
+		c.vendor.Header(out, r.Dialect)
 	}
 	for name, values := range c.fixed {
 		out[name] = values
@@ -56,6 +63,31 @@ func hideIdempotency(h http.Header) {
 			h[strings.ToLower(name)] = v
 		}
 	}
+}
+
+// foreign says whether a caller's header, by its canonical name, is not for the API that the request is sent to. Vendors
+// refuse flags that they do not know, and Anthropic's mean nothing in the other dialects of those who resell its models. What
+// Google's and Amazon's clients send is signed, or names their caller's project, so that it never passes. A translated
+// request is none of the caller's client any more: whoever answers it must not adapt to that client.
+func (v *Vendor) foreign(name string, r *attempt.Outgoing) bool {
+	if name == "" {
+		return true
+	}
+	switch name[0] { // the many others take no more than this
+	case 'A':
+		if strings.HasPrefix(name, "Anthropic-") {
+			return v.Name != "anthropic" && (v.Name != "vertex" || r.Dialect != "messages" && r.Dialect != "count_tokens")
+		}
+		return strings.HasPrefix(name, "Amz-") || r.Translated && name == "Accept"
+	case 'O':
+		return strings.HasPrefix(name, "Openai-") && v.Name != "openai" && v.Name != "azure-openai"
+	case 'U':
+		return r.Translated && name == "User-Agent"
+	case 'X':
+		return strings.HasPrefix(name, "X-Goog-") || strings.HasPrefix(name, "X-Amz") ||
+			r.Translated && strings.HasPrefix(name, "X-Stainless-")
+	}
+	return false
 }
 
 // withheld says whether a header, by its canonical name, stays at the gateway.

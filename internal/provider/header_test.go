@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evergate/internal/attempt"
 )
 
 // What of the caller's headers goes upstream, as the upstream sees it.
@@ -21,6 +23,8 @@ func TestForwardedHeaders(t *testing.T) {
 		"Proxy-Authorization": {"Basic Z3c6cHc="}, "Cookie": {"sid=" + callerKey}, "X-Auth-Token": {callerKey},
 		"Ocp-Apim-Subscription-Key": {callerKey}, "Helicone-Auth": {callerKey}, "X-Evergate-Key-Up": {callerKey},
 		"X-Evergate-Prefer": {"strict"}, "Openai-Organization": {"org-1"}, "Openai-Project": {"p"},
+		"Anthropic-Beta": {"one", "two"}, "Openai-Beta": {"assistants=v2"}, "X-Goog-Api-Client": {"genai"}, "X-Goog-User-Project": {"p"},
+		"X-Amz-Date": {"1"}, "X-Amzn-Bedrock-Trace": {"ENABLED"}, "Amz-Sdk-Request": {"attempt=1"},
 		"Connection": {"keep-alive, X-Hop", "x-other-hop"}, "X-Hop": {"1"}, "X-Other-Hop": {"1"}, "Keep-Alive": {"5"}, "Te": {"trailers"},
 		"Upgrade": {"h2c"}, "Expect": {"100-continue"}, "Accept-Encoding": {"gzip, br"}, "Content-Encoding": {"gzip"},
 		"Content-Length": {"999"}, "Content-Type": {"text/plain"}, "Content-Md5": {"x"}, "Transfer-Encoding": {"chunked"}, "Host": {"gateway"},
@@ -28,8 +32,7 @@ func TestForwardedHeaders(t *testing.T) {
 		"Origin": {"https://app"}, "Referer": {"https://app/x"}, "Sec-Fetch-Mode": {"cors"},
 		// These pass.
 		"User-Agent": {"OpenAI/Python 2.1"}, "Accept": {"application/json"}, "Idempotency-Key": {"idem-1"},
-		"Traceparent": {"00-1-2-01"}, "Tracestate": {"a=b"}, "Anthropic-Beta": {"one", "two"}, "X-Stainless-Lang": {"python"},
-		"Openai-Beta": {"assistants=v2"}, "X-Title": {"mine"},
+		"Traceparent": {"00-1-2-01"}, "Tracestate": {"a=b"}, "X-Stainless-Lang": {"python"}, "X-Title": {"mine"},
 	}
 	before := maps.Clone(caller)
 	c := newClient(t, s.URL+"/v1", func(o *Options) {
@@ -45,8 +48,7 @@ func TestForwardedHeaders(t *testing.T) {
 
 	want := http.Header{
 		"User-Agent": {"OpenAI/Python 2.1"}, "Accept": {"application/json"}, "Idempotency-Key": {"idem-1"}, // R59
-		"Traceparent": {"00-1-2-01"}, "Tracestate": {"a=b"}, "Anthropic-Beta": {"one", "two"}, "X-Stainless-Lang": {"python"},
-		"Openai-Beta": {"assistants=v2"}, "X-Title": {"the operator's"}, "X-Extra": {"1"},
+		"Traceparent": {"00-1-2-01"}, "Tracestate": {"a=b"}, "X-Stainless-Lang": {"python"}, "X-Title": {"the operator's"}, "X-Extra": {"1"},
 		"Content-Type": {"application/json"}, "Content-Length": {"2"}, "Authorization": {"Bearer sk-test-operator-0001"},
 	}
 	for name, values := range got {
@@ -75,13 +77,13 @@ func TestCustomAuthHeader(t *testing.T) {
 		o.Credentials = []Credential{{Name: "a", Value: "first"}, {Name: "none"}}
 	}, nil)
 	caller := http.Header{"Api-Id": {"caller"}}
-	if got := c.header(caller, 0)["Api-Id"]; !slices.Equal(got, []string{"first"}) {
+	if got := c.header(&attempt.Outgoing{Dialect: "chat", Header: caller}, 0)["Api-Id"]; !slices.Equal(got, []string{"first"}) {
 		t.Errorf("%q", got)
 	}
-	if got := c.header(caller, 1)["Api-Id"]; got != nil {
+	if got := c.header(&attempt.Outgoing{Dialect: "chat", Header: caller}, 1)["Api-Id"]; got != nil {
 		t.Errorf("%q", got)
 	}
-	if got := c.header(nil, 7); got["Api-Id"] != nil || got.Get("User-Agent") != "evergate" {
+	if got := c.header(&attempt.Outgoing{}, 7); got["Api-Id"] != nil || got.Get("User-Agent") != "evergate" {
 		t.Errorf("%q", got)
 	}
 }

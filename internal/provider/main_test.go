@@ -47,7 +47,7 @@ func outgoing(body string) (*attempt.Outgoing, *atomic.Int32) {
 	b := []byte(body)
 	return &attempt.Outgoing{
 		Credential: "default",
-		Path:       "/chat/completions", Body: b, Header: http.Header{},
+		Dialect:    "chat", Body: b, Header: http.Header{},
 		Release: func() { clear(b); released.Add(1) },
 	}, &released
 }

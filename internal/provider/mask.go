@@ -59,12 +59,14 @@ func (m *masker) bytes(b []byte) []byte {
 	return out
 }
 
-// header leaves out every header whose value holds one of the provider's own credentials, as those of a proxy that echoes
-// what it was sent for debugging: reply headers go to callers (CONTRACT §5). Short ones may be common words.
-func (m *masker) header(h map[string][]string) {
+// header leaves out every header whose value holds one of the provider's own credentials, or the token that the request
+// was sent with, as those of a proxy that echoes what it was sent for debugging: reply headers go to callers
+// (CONTRACT §5). Short ones may be common words.
+func (m *masker) header(h map[string][]string, token string) {
 	for name, values := range h {
 		for _, v := range values {
-			if slices.ContainsFunc(m.secrets, func(s string) bool { return len(s) >= gram && strings.Contains(v, s) }) {
+			holds := func(s string) bool { return len(s) >= gram && strings.Contains(v, s) }
+			if holds(token) || slices.ContainsFunc(m.secrets, holds) {
 				delete(h, name)
 				break
 			}

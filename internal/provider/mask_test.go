@@ -111,7 +111,7 @@ func FuzzMask(f *testing.F) {
 // A reply header that echoes a credential goes to nobody.
 func TestMaskHeader(t *testing.T) {
 	h := map[string][]string{"X-Echo": {"first", "Authorization: Bearer sk-secret-1234567890"}, "X-Test": {"a test"}, "X-Other": {"sk-sec"}}
-	masks("sk-secret-1234567890", "test").header(h)
+	masks("sk-secret-1234567890", "test").header(h, "")
 	if len(h) != 2 || h["X-Test"] == nil || h["X-Other"] == nil {
 		t.Errorf("left: %v", h)
 	}

@@ -38,7 +38,8 @@ type Options struct {
 	Type string
 	// BaseURL ends with the version segment and without a slash, such as https://api.openai.com/v1.
 	BaseURL *url.URL
-	// AuthHeader and AuthPrefix say how the credential is sent, such as Authorization and "Bearer ".
+	// AuthHeader and AuthPrefix say how the credential is sent, such as Authorization and "Bearer "; without a header it
+	// is sent as the vendor has it.
 	AuthHeader, AuthPrefix string
 	Credentials            []Credential
 	Headers                map[string]Secret // they may hold credentials
@@ -48,6 +49,37 @@ type Options struct {
 	// StreamUsage: the provider knows stream_options.include_usage.
 	StreamUsage bool
 	Classify    []Rule
+	// Vendor is what is particular to the provider's type; nil: Compatible.
+	Vendor *Vendor
+
+	// What follows is for the constructors of single vendors; empty elsewhere. Client does not look at it.
+
+	// API is which of OpenAI's two APIs for generations the provider is asked in: auto (or empty), chat, responses.
+	API string
+	// Region is the AWS region (bedrock).
+	Region string
+	AWS    AWS
+	// Project and Location say where in Google's cloud a model is asked (vertex).
+	Project, Location string
+	// CredentialsFile is Google's JSON key file; empty: application default credentials (vertex).
+	CredentialsFile string
+	// APIVersion is the api-version of Azure's deployments; empty: its v1 API (azure-openai).
+	APIVersion string
+	Entra      Entra
+}
+
+// AWS are credentials that sign requests. Without an access key they come from the AWS default chain, of the profile
+// if one is named.
+type AWS struct {
+	AccessKeyID                   string
+	SecretAccessKey, SessionToken Secret
+	Profile                       string
+}
+
+// Entra is an application in Microsoft Entra ID that asks for tokens; the zero value is none.
+type Entra struct {
+	TenantID, ClientID string
+	ClientSecret       Secret
 }
 
 // TLS are file names, read when the adapter is made.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -124,7 +125,10 @@ func TestResendWhatCrossedTheClose(t *testing.T) {
 			if secure {
 				scheme = "https://"
 			}
-			c := newClient(t, scheme+u.Addr().String()+"/v1", nil, dial)
+			c := newClient(t, scheme+u.Addr().String()+"/v1", func(o *Options) {
+				o.Vendor = Compatible()
+				o.Vendor.Body = func(body []byte, _, _ string) []byte { return bytes.ToUpper(body) } // both times
+			}, dial)
 			if secure {
 				insecure(c)
 			}
@@ -164,7 +168,7 @@ func TestResendWhatCrossedTheClose(t *testing.T) {
 			if n := u.conns.Load(); n != 2 {
 				t.Errorf("upstream saw %d connections, want 2", n)
 			}
-			if b, _ := bodies.Load(int32(2)); b != want {
+			if b, _ := bodies.Load(int32(2)); b != strings.ToUpper(want) {
 				t.Errorf("second connection got %q", b)
 			}
 			eventually(t, "bodies released", func() bool { return firstReleased.Load() == 1 && released.Load() == 1 })

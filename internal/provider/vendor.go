@@ -16,6 +16,8 @@ import (
 type Vendor struct {
 	// Name is the vendor's, for whose headers it decides: only its own vendor headers pass (anthropic-…, openai-…).
 	Name string
+	// AuthHeader and AuthPrefix are how a credential is sent where the options do not say; empty: as a bearer token.
+	AuthHeader, AuthPrefix string
 	// Speaks lists the dialects (wire.Dialect names) in which a model can be asked, the favourite of each kind first.
 	Speaks func(model string) []string
 	// Maker is who made a model; nil: nobody whose seals are known.
@@ -28,12 +30,16 @@ type Vendor struct {
 	Header func(out http.Header, dialect string)
 	// Body changes a request's body where the place demands it (Claude on Vertex); nil: as it is. It must not change body in place.
 	Body func(body []byte, dialect, model string) []byte
+	// OmitModel says that a request's body does not name the model, as its place does (wire.Rewrite.OmitModel); nil: it always does.
+	OmitModel func(dialect, model string) bool
 	// Authorize writes the credential into a request, for vendors whose credentials are no constant header: tokens that
-	// are fetched and expire, signatures over the body. The error is a *fault.Fault where its class is known. nil:
-	// Options.AuthHeader.
+	// are fetched and expire, signatures over the body. The error is a *fault.Fault where its class is known; else it is
+	// the credential's. r's URL is shared and must not be changed; c is never nil. nil: Options.AuthHeader.
 	Authorize func(ctx context.Context, r *http.Request, body []byte, c *Credential) error
 	// Frame turns a 2xx body of the vendor's own framing into server-sent events (Bedrock); nil: it is JSON or they are already.
 	Frame func(header http.Header, body io.ReadCloser, stream bool) io.ReadCloser
+	// Code reads an error's code where it is not in the usual places of its body (x-amzn-errortype); empty or nil: it is there.
+	Code func(header http.Header, body []byte) string
 	// Faults stand before the common table, for words that mean something else here.
 	Faults []Entry
 	// Models is how the model list is asked for and read; nil: GET models in OpenAI's form.
@@ -42,11 +48,9 @@ type Vendor struct {
 
 // ModelList is how a vendor lists its models.
 type ModelList struct {
-	// Path is below the base URL, its query included; empty: the vendor has no list, only configured models are known.
+	// Path is below the base URL, its query included; "../" at its begin leaves out the base's last segment. Empty: the
+	// vendor has no list, only configured models are known.
 	Path string
 	// Read gives the ids of one page and the path of the next, empty if it was the last.
 	Read func(body []byte) (ids []string, next string, err error)
 }
-
-// Entry is one line of a vendor's fault table.
-type Entry = entry

@@ -192,7 +192,7 @@ func (m *Machine) Settle(now time.Time, p Permit, o Outcome, rnd float64, eff []
 			return m.lock(now, &p, lockKey{p.holder, p.Model}, i, ModelLimited, o.Wait, eff)
 		}
 	case fault.Unknown, fault.Connect, fault.Reset, fault.Timeout, fault.Upstream, fault.CallerAuth, fault.Rejected,
-		fault.ContextLength, fault.ContentFilter, fault.ClientGone, fault.Invalid, fault.Cut, fault.Next, fault.RouteMissing, fault.ClientDeadline:
+		fault.ContextLength, fault.ContentFilter, fault.ClientGone, fault.Invalid, fault.Cut, fault.Next, fault.RouteMissing, fault.ClientDeadline, fault.Unable:
 	}
 	return eff
 }
@@ -208,7 +208,7 @@ func judge(o Outcome) verdict {
 	case fault.RateLimited:
 		return limited
 	case fault.Quota, fault.ModelLimited, fault.Auth, fault.CallerAuth, fault.ModelMissing, fault.Rejected,
-		fault.ContextLength, fault.ContentFilter, fault.Next, fault.RouteMissing:
+		fault.ContextLength, fault.ContentFilter, fault.Next, fault.RouteMissing, fault.Unable:
 		return answered
 	case fault.Unknown, fault.ClientGone, fault.ClientDeadline:
 	}

@@ -78,3 +78,13 @@ type Table struct {
 	// Failover: provider/model or bare id to further targets (CONTRACT §2 `failover:`).
 	Failover map[string][]Target
 }
+
+// TimeoutsOf are a provider's own limits; the built-in ones where it is not configured.
+func (t *Table) TimeoutsOf(provider string) Timeouts {
+	for i := range t.Providers {
+		if t.Providers[i].Name == provider {
+			return t.Providers[i].Timeouts
+		}
+	}
+	return DefaultTimeouts()
+}

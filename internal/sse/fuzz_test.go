@@ -61,6 +61,8 @@ func FuzzSplitter(f *testing.F) {
 		"data: {\"a\":1}\n\ndata: [DONE]\n\n", "\ufeffdata: {}\r\n\r\n: x\r\rid\n", "data: {}\rdata: {}\r\n\r\n\ndata",
 		"event: x\ndata: {\ndata: }\nevent: y\ndata: {}\n\n", "error: {}\n\nerror: x\ndata:\n\n", "data\ndata\n\n", "\r\n\r\n",
 		"data: {}\nevent: a\nid: 1\ndata: x", "\xef\xbb", "data: \v\n\n", "data: {}\r\ndata: {}\r\n\r\n",
+		"event: a\ndata: {}\n\nevent: a\r\ndata:{}\n\n", "event: \ndata: 1\n\nevent: a\nevent: b\ndata: 1\n\n", "abcdef\nerror: {}\n\n",
+		"x\nevent\ndata: 1\n\n", "event: a\r\ndata:1\n\n", "event: a\ndata: 1\nid: 1\n\n",
 	} {
 		f.Add([]byte(seed), byte(3))
 	}
@@ -77,7 +79,7 @@ func FuzzSplitter(f *testing.F) {
 				}
 			}
 			for i := range want {
-				want[i].Plain = false
+				want[i].Plain, want[i].Named = false, false // cut has checked them against the bytes
 			}
 			if d := cmp.Diff(dumb(string(in), hook), want); d != "" {
 				t.Fatalf("%s: %q: (-dumb +splitter) %s", name, in, d)
@@ -108,6 +110,7 @@ func BenchmarkSplitter(b *testing.B) {
 		strings.Repeat("x", 180) + "\"}}]}\n\n"
 	for _, c := range []struct{ name, in string }{
 		{"100 canonical events of 280 B", strings.Repeat(one, 100)},
+		{"100 named events of 300 B", strings.Repeat("event: content_block_delta\n"+one, 100)},
 		{"100 events with CRLF", strings.Repeat(strings.ReplaceAll(one, "\n", "\r\n"), 100)},
 		{"100 events with CR", strings.Repeat(strings.ReplaceAll(one, "\n", "\r"), 100)},
 	} {

@@ -29,6 +29,9 @@ type Frame struct {
 	Comment bool
 	// Plain: Raw is exactly "data: ", Data, and two line feeds, so that it can be passed on as it is.
 	Plain bool
+	// Named: Raw is exactly "event: ", Event (not empty), a line feed, "data: ", Data, and two line feeds: what Plain is to
+	// dialects that name their events.
+	Named bool
 }
 
 // Splitter cuts one stream. The zero Splitter is strict and ready. It looks at each byte a fixed number of times,
@@ -134,8 +137,13 @@ func (s *Splitter) Next(unread []byte, atEOF bool) (f Frame, n int, err error) {
 func (s *Splitter) plain(unread []byte) (Frame, int) {
 	raw := unread[s.f.start:]
 	lf := bytes.IndexByte(raw[:min(len(raw), 4*window)], '\n')
-	if lf < len("data: ") || lf+1 >= len(raw) || raw[lf+1] != '\n' || lf+2 > s.limit() ||
-		string(raw[:len("data: ")]) != "data: " || bytes.IndexByte(raw[:lf], '\r') >= 0 {
+	if lf < len("data: ") || lf+1 >= len(raw) {
+		return Frame{}, 0
+	}
+	if raw[lf+1] != '\n' {
+		return s.named(raw, lf)
+	}
+	if lf+2 > s.limit() || string(raw[:len("data: ")]) != "data: " || bytes.IndexByte(raw[:lf], '\r') >= 0 {
 		return Frame{}, 0
 	}
 	data := raw[len("data: "):lf:lf]
@@ -145,6 +153,27 @@ func (s *Splitter) plain(unread []byte) (Frame, int) {
 	n := s.f.start + lf + 2
 	s.f = frame{}
 	return Frame{Raw: raw[: lf+2 : lf+2], Data: data, Plain: true}, n
+}
+
+// named is plain for a frame with a name, whose line ends at nameEnd.
+func (s *Splitter) named(raw []byte, nameEnd int) (Frame, int) {
+	from := nameEnd + len("\ndata: ")
+	if nameEnd <= len("event: ") || from >= len(raw) ||
+		string(raw[:len("event: ")]) != "event: " || string(raw[nameEnd:from]) != "\ndata: " {
+		return Frame{}, 0
+	}
+	size := bytes.IndexByte(raw[from:min(len(raw), from+4*window)], '\n')
+	lf := from + size
+	if size <= 0 || lf+1 >= len(raw) || raw[lf+1] != '\n' || lf+2 > s.limit() || bytes.IndexByte(raw[:lf], '\r') >= 0 {
+		return Frame{}, 0
+	}
+	f := Frame{Raw: raw[: lf+2 : lf+2], Event: raw[len("event: "):nameEnd:nameEnd], Data: raw[from:lf:lf], Named: true}
+	if blank(f.Data) {
+		return Frame{}, 0
+	}
+	n := s.f.start + lf + 2
+	s.f = frame{}
+	return f, n
 }
 
 func (s *Splitter) limit() int {
@@ -285,8 +314,13 @@ func (s *Splitter) finish(unread []byte, end int) (Frame, int) {
 	f := Frame{Raw: span{s.f.start, end}.of(unread), Event: s.f.event.of(unread)}
 	f.Data = s.data(unread, end)
 	f.Comment = blank(f.Data)
-	f.Plain = s.f.lines == 1 && !f.Comment && s.f.data.from == s.f.start+len("data: ") && f.Raw[5] == ' ' &&
-		end == s.f.data.to+2 && unread[end-1] == '\n' && unread[end-2] == '\n'
+	if s.f.lines == 1 && !f.Comment && end == s.f.data.to+2 && unread[end-1] == '\n' && unread[end-2] == '\n' {
+		event, data := s.f.event, s.f.data.from-len("data: ")
+		f.Plain = data == s.f.start && f.Raw[5] == ' '
+		// What stands 7 bytes in is the value of a first line "event: "; only that and the data line remain then.
+		f.Named = event.to > event.from && event.from == s.f.start+len("event: ") && event.to+1 == data &&
+			unread[event.to] == '\n'
+	}
 	s.f = frame{}
 	return f, end
 }

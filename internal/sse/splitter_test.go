@@ -16,6 +16,7 @@ type event struct {
 	Event, Data string
 	Comment     bool
 	Plain       bool
+	Named       bool
 }
 
 func wholeObject(data []byte) bool {
@@ -41,10 +42,15 @@ func cut(s *Splitter, in []byte, read func() int) ([]event, error) {
 			if !bytes.HasSuffix(unread[:n], f.Raw) {
 				return out, fmt.Errorf("raw %q is not the end of %q", f.Raw, unread[:n])
 			}
-			if f.Plain && string(f.Raw) != "data: "+string(f.Data)+"\n\n" {
-				return out, fmt.Errorf("raw %q is not plain", f.Raw)
+			data := "data: " + string(f.Data) + "\n\n"
+			if plain := !f.Comment && string(f.Raw) == data; plain != f.Plain {
+				return out, fmt.Errorf("raw %q: plain is %v", f.Raw, f.Plain)
 			}
-			out = append(out, event{string(f.Event), string(f.Data), f.Comment, f.Plain})
+			named := !f.Comment && len(f.Event) > 0 && string(f.Raw) == "event: "+string(f.Event)+"\n"+data
+			if named != f.Named {
+				return out, fmt.Errorf("raw %q: named is %v", f.Raw, f.Named)
+			}
+			out = append(out, event{string(f.Event), string(f.Data), f.Comment, f.Plain, f.Named})
 			unread = unread[n:]
 		}
 		if at == len(in) {
@@ -216,6 +222,21 @@ func TestSplitter(t *testing.T) {
 			in:   "data: 北京 🌤 naïve\n\n",
 			want: []event{{Data: "北京 🌤 naïve", Plain: true}},
 		},
+		{
+			name: "named, exactly and not",
+			in: "event: a\ndata: 1\n\nevent:a\ndata: 1\n\nevent: a\ndata:1\n\nevent: a\r\ndata: 1\n\nevent: \ndata: 1\n\n" +
+				"event: a\nevent: b\ndata: 1\n\nevent: a\ndata: 1\nid: 1\n\nevent:  a\ndata:  1\n\n",
+			want: []event{
+				{Event: "a", Data: "1", Named: true},
+				{Event: "a", Data: "1"},
+				{Event: "a", Data: "1"},
+				{Event: "a", Data: "1"},
+				{Data: "1"},
+				{Event: "b", Data: "1"},
+				{Event: "a", Data: "1"},
+				{Event: " a", Data: " 1", Named: true},
+			},
+		},
 		{name: "nothing", in: "", want: []event{}},
 		{name: "only line ends", in: "\r\n\r\n\n\r", want: []event{}},
 	} {
@@ -339,7 +360,7 @@ func TestAppendData(t *testing.T) {
 }
 
 func TestHotPathDoesNotAllocate(t *testing.T) {
-	in := []byte(strings.Repeat("data: {\"a\":1}\n\nevent: x\ndata:{}\ndata: \n\n", 3))
+	in := []byte(strings.Repeat("data: {\"a\":1}\n\nevent: x\ndata: 1\n\nevent: x\ndata:{}\ndata: \n\n", 3))
 	s := Splitter{Whole: func([]byte) bool { return true }}
 	var out []byte
 	if n := testing.AllocsPerRun(20, func() {

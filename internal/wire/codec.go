@@ -56,8 +56,16 @@ type Quirks struct {
 	ReasoningField string
 	// RequiredWord is the tool_choice that means "at least one": required, or any (Mistral); empty: required.
 	RequiredWord string
+	// CustomTools: tools that take free text are known; else they go out as functions with one text.
+	CustomTools bool
+	// ShortCallIDs: the id of a tool call must be nine letters or digits (Mistral).
+	ShortCallIDs bool
+	// PlainContent: a message's content must be a string where it is nothing but text; else a user's texts stay parts.
+	PlainContent bool
 	// PlainSchema: JSON schemas of formats are not known; json_object is sent and the schema noted as lost.
 	PlainSchema bool
+	// Labels: metadata goes along as the request's labels (Vertex AI).
+	Labels bool
 	// DefaultMaxTokens is the output limit where the dialect must have one and the client gave none; 0: the codec's own.
 	DefaultMaxTokens int64
 }
@@ -107,4 +115,13 @@ type Embedder interface {
 // signed, redacted and encrypted thoughts and says what it left out; with nothing to leave out it returns dst and nil.
 type Unsealer interface {
 	AppendUnsealed(dst, body []byte) (repaired []byte, dropped []string)
+}
+
+// Counter is a dialect whose answer the gateway can estimate itself where no provider has it: token counting.
+type Counter interface {
+	Dialect
+	// DecodeCounted reads what is to be counted. The error is a *RequestError.
+	DecodeCounted(r *Request) (*llm.Request, error)
+	// AppendCount appends the answer.
+	AppendCount(dst []byte, tokens int64) []byte
 }

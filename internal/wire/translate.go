@@ -14,8 +14,6 @@ type Translation interface {
 	AppendReply(dst, body []byte) ([]byte, error)
 	// AppendEvent appends what one event of the upstream's stream says to the client, which may be nothing.
 	AppendEvent(dst, data []byte) ([]byte, error)
-	// AppendStream appends a whole reply as the events of a stream, without its end (R17).
-	AppendStream(dst, body []byte) ([]byte, error)
 	// AppendEnd appends the proper end of the stream.
 	AppendEnd(dst []byte) []byte
 	// Dropped are the names of what was lost so far (x-evergate-dropped).
@@ -48,6 +46,9 @@ func (c *Canonical) Generation() *llm.Request { return c.generation }
 
 // CanTranslate says whether an answer of the upstream's dialect can be given to a client of the other.
 func CanTranslate(client, upstream Dialect) bool {
+	if _, ok := client.(Counter); ok {
+		return false // a count is of one model's tokens
+	}
 	if _, ok := client.(Embedder); ok {
 		_, ok = upstream.(Embedder)
 		return ok
@@ -131,17 +132,6 @@ func (g *generation) AppendEvent(dst, data []byte) ([]byte, error) {
 	return g.take(), err
 }
 
-func (g *generation) AppendStream(dst, body []byte) ([]byte, error) {
-	a, err := g.upstream.DecodeReply(body)
-	if err != nil {
-		return dst, err
-	}
-	g.begin()
-	g.dst = dst
-	llm.Unfold(a, g.put)
-	return g.take(), nil
-}
-
 func (g *generation) AppendEnd(dst []byte) []byte {
 	g.begin()
 	g.dst = dst
@@ -195,15 +185,14 @@ func (m *embedding) AppendReply(dst, body []byte) ([]byte, error) {
 }
 
 // Vectors are not streamed: what the client asked for, and what came, is never a stream.
-func (m *embedding) AppendEvent(dst, _ []byte) ([]byte, error)  { return dst, nil }
-func (m *embedding) AppendStream(dst, _ []byte) ([]byte, error) { return dst, nil }
-func (m *embedding) AppendEnd(dst []byte) []byte                { return dst }
-func (m *embedding) Dropped() []string                          { return m.q.Dropped.Names() }
-func (m *embedding) Said() Said                                 { return Said{} }
+func (m *embedding) AppendEvent(dst, _ []byte) ([]byte, error) { return dst, nil }
+func (m *embedding) AppendEnd(dst []byte) []byte               { return dst }
+func (m *embedding) Dropped() []string                         { return m.q.Dropped.Names() }
+func (m *embedding) Said() Said                                { return Said{} }
 
 // AppendEvent appends one server-sent event: with a name where the dialect names its events.
-func AppendEvent(dst []byte, name string, data []byte) []byte {
-	if name != "" {
+func AppendEvent(dst, name, data []byte) []byte {
+	if len(name) > 0 {
 		dst = append(dst, "event: "...)
 		dst = append(dst, name...)
 		dst = append(dst, '\n')

@@ -22,6 +22,10 @@ type Request struct {
 	Choices int
 	// AskedUsage is true when the client itself asked for usage in a stream.
 	AskedUsage bool
+	// Previous names the earlier answer that this request continues (Responses' previous_response_id).
+	Previous string
+	// Background: the client wants an id now and fetches the answer later. Stateless: the answer is not to be kept.
+	Background, Stateless bool
 	// Spans belongs to the dialect that read the request: places in Body that Rewrite changes.
 	Spans Spans
 }
@@ -78,6 +82,8 @@ type Usage = llm.Usage
 
 // Reply is what was learned from a plain reply or a stream so far.
 type Reply struct {
+	// ID is the upstream's own id of the answer, where later requests can name it.
+	ID string
 	// Model is the upstream's own word for the model that answered.
 	Model string
 	Usage Usage

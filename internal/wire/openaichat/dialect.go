@@ -1,6 +1,7 @@
 // Package openaichat is the OpenAI dialect of chat completions, with the older completions and embeddings beside it:
 // how a request is read and changed in place, how a reply or a stream's event is judged, how an error is read and said,
-// and how a whole reply becomes a stream and back.
+// and how a whole reply becomes a stream and back; and how requests, replies and streams are translated to and from
+// those that no vendor owns (package llm).
 //
 // It owns what many vendors made of that dialect too: their spellings of usage, reasoning, finish reasons and errors.
 // It must not know which provider is asked: whatever any of them says is understood from all of them.
@@ -24,9 +25,11 @@ type Completions struct{}
 type Embeddings struct{}
 
 var (
-	_ wire.Dialect = Chat{}
-	_ wire.Dialect = Completions{}
-	_ wire.Dialect = Embeddings{}
+	_ wire.Client   = Chat{}
+	_ wire.Upstream = Chat{}
+	_ wire.Unsealer = Chat{}
+	_ wire.Client   = Completions{}
+	_ wire.Embedder = Embeddings{}
 )
 
 // Name is "chat".

@@ -1,0 +1,65 @@
+package attempt
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"evergate/internal/fault"
+	"evergate/internal/health"
+	"evergate/internal/resilience"
+)
+
+// Fetch asks one provider for something that it keeps, by a method and a path below a dialect's route: no other can
+// give it, so it is one attempt, under the provider's guards. Any status below 400 is an answer, whose body the caller closes; the fault
+// says everything else, blocked providers included (503 with the block's reason as its message).
+func (r *Runner) Fetch(ctx context.Context, leg *Leg, out *Outgoing) (*http.Response, *fault.Fault) {
+	now := time.Now()
+	credential, block, ok := leg.Guards.Pick(now, leg.Target.Model, func(int) bool { return false })
+	var permit health.Permit
+	if ok {
+		permit, block = leg.Guards.Admit(now, credential, leg.Target.Model, now.Add(lease(leg.Target.Timeouts, false)), false)
+	}
+	if !ok || block.Blocked() {
+		return nil, blocked(block, now)
+	}
+	if limit := leg.Target.Timeouts.Attempt; limit > 0 {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		timer := time.AfterFunc(limit, func() { cancel(&fault.Fault{Class: fault.Timeout, Message: "no answer within " + limit.String()}) })
+		defer timer.Stop()
+	}
+	out.Credential = leg.Guards.CredentialName(credential)
+	out.Dialect, out.Model = leg.Dialect.Name(), leg.Target.Model
+	resp, f := leg.Upstream.Send(ctx, out)
+	if f == nil && resp.StatusCode >= http.StatusBadRequest {
+		f = fetchRefused(leg, resp)
+		resp = nil
+	}
+	permit.Settle(time.Now(), health.OutcomeOf(f), health.Measured{Total: time.Since(now)})
+	return resp, f
+}
+
+func blocked(b resilience.Block, now time.Time) *fault.Fault {
+	f := &fault.Fault{Class: fault.Upstream, Status: http.StatusServiceUnavailable, Message: string(b.Reason)}
+	if !b.Until.IsZero() {
+		f.Wait = fault.Wait{For: max(b.Until.Sub(now), time.Second), Named: true}
+	}
+	return f
+}
+
+// fetchRefused reads and classifies a refusal. A 404 means that the thing is missing, not a model.
+func fetchRefused(leg *Leg, resp *http.Response) *fault.Fault {
+	defer resp.Body.Close() //nolint:errcheck // nothing is left to be lost
+	buf := GetBuffer(4096)
+	defer buf.Release()
+	_ = readAll(resp.Body, buf, maxErrorBody)
+	code, message := leg.Dialect.ReadError(buf.B)
+	f := leg.Upstream.Classify(resp.StatusCode, resp.Header, buf.B, code, message)
+	if f.Class == fault.ModelMissing {
+		missing := *f
+		missing.Class = fault.Rejected
+		return &missing
+	}
+	return f
+}

@@ -1,0 +1,113 @@
+package attempt
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"evergate/internal/fault"
+	"evergate/internal/wire"
+)
+
+// translate writes the request in the upstream's dialect (ARCHITECTURE decision 1).
+func (e *exchange) translate(w wire.Rewrite) *fault.Fault {
+	c := e.x.c
+	if c.Canonical == nil {
+		q, err := wire.Decode(c.Dialect, &c.Request)
+		if err != nil {
+			return unable(err)
+		}
+		c.Canonical = q
+	}
+	terms := e.leg.Terms
+	terms.Unsealed = e.unsealed
+	e.translation = wire.NewTranslation(c.Dialect, e.leg.Dialect, c.Canonical, terms)
+	buf := GetBuffer(len(c.Request.Body) + 1024)
+	body, err := e.translation.AppendRequest(buf.B, w)
+	if err == nil && c.Strict && len(e.translation.Dropped()) > 0 {
+		err = &wire.RequestError{Message: "strict: " + e.leg.Target.Provider + "'s API has no place for " + strings.Join(e.translation.Dropped(), ", ")}
+	}
+	if err != nil {
+		buf.Release()
+		return unable(err)
+	}
+	buf.B = body
+	e.out = buf
+	return nil
+}
+
+// unable is a request that a target's API cannot say (R46).
+func unable(err error) *fault.Fault {
+	f := &fault.Fault{Class: fault.Unable, Status: http.StatusBadRequest, Message: err.Error()}
+	var re *wire.RequestError
+	if errors.As(err, &re) {
+		f.Param = re.Param
+	}
+	return f
+}
+
+// unseal writes the request again without its sealed thoughts (R10); false: there is nothing that could be left out,
+// or it was already.
+func (e *exchange) unseal() bool {
+	if e.unsealed || e.parent.Err() != nil {
+		return false
+	}
+	e.unsealed = true
+	if e.translation != nil {
+		before := len(e.translation.Dropped())
+		return e.write() == nil && len(e.translation.Dropped()) > before
+	}
+	u, ok := e.leg.Dialect.(wire.Unsealer)
+	if !ok || e.x.c.Strict {
+		return false
+	}
+	if e.write() != nil {
+		return false
+	}
+	body := e.x.c.Request.Body
+	if e.out != nil {
+		body = e.out.B
+	}
+	buf := GetBuffer(len(body))
+	repaired, left := u.AppendUnsealed(buf.B, body)
+	if e.out != nil {
+		e.out.Release()
+		e.out = nil
+	}
+	if len(left) == 0 {
+		buf.Release()
+		return false
+	}
+	buf.B = repaired
+	e.out, e.unsealing = buf, left
+	return true
+}
+
+// lost are the names of what the request or the answer lost on its way.
+func (e *exchange) lost() []string {
+	if e.translation != nil {
+		return e.translation.Dropped()
+	}
+	return e.unsealing
+}
+
+// said is what a stream's client was told.
+func (e *exchange) said() wire.Said {
+	if e.translation != nil {
+		return e.translation.Said()
+	}
+	p := &e.progress
+	return wire.Said{ID: p.ID, Model: p.Reply.Model, Created: p.Created, Sequence: p.Sequence, Begun: e.x.res.Committed}
+}
+
+// asTranslated gives an answer that the upstream's dialect judged good in the client's words.
+func (e *exchange) asTranslated(body []byte) (*Buffer, *fault.Fault) {
+	buf := GetBuffer(len(body) + 512)
+	out, err := e.translation.AppendReply(buf.B, body)
+	if err != nil {
+		buf.Release()
+		return nil, e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream's answer cannot be translated: " + err.Error(), Cause: err})
+	}
+	buf.B = out
+	return buf, nil
+}

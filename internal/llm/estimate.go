@@ -1,0 +1,107 @@
+package llm
+
+import "unicode/utf8"
+
+// What Estimate counts with. None of it is a tokenizer's truth. These are rules of thumb: four bytes of Latin text a
+// token and about one token a CJK character are what vendors' own help pages give for their tokenizers; the rest are round
+// numbers of what small requests were seen to cost on top of their text, and of images of middling size.
+const (
+	bytesPerToken    = 4
+	tokensPerRequest = 3
+	tokensPerMessage = 4
+	tokensPerTool    = 20
+	tokensForTools   = 300 // what a vendor tells the model about tools at all
+	tokensPerCall    = 10
+	tokensPerImage   = 1500
+	tokensPerPage    = 1500  // of a document
+	bytesPerPage     = 50000 // of a PDF, in base64
+	tokensPerAudioKB = 8     // of base64: compressed speech at 32 kbit/s, 25 tokens a second
+)
+
+// Estimate guesses how many tokens the prompt of q is: system, tools, messages and format. It is for where nobody
+// counts. Good to about a quarter for prose, worse for pictures and documents; never 0.
+func Estimate(q *Request) int64 {
+	n := int64(tokensPerRequest)
+	for i := range q.System {
+		n += estimatePart(&q.System[i])
+	}
+	for i := range q.Messages {
+		n += tokensPerMessage + textTokens(q.Messages[i].Name)
+		for j := range q.Messages[i].Content {
+			n += estimatePart(&q.Messages[i].Content[j])
+		}
+	}
+	if len(q.Tools) > 0 {
+		n += tokensForTools
+	}
+	for i := range q.Tools {
+		t := &q.Tools[i]
+		n += tokensPerTool + textTokens(t.Name) + textTokens(t.Description) + textTokens(t.Schema) + textTokens(t.Grammar)
+		if t.Opaque != nil {
+			n += textTokens(t.Opaque.Raw)
+		}
+	}
+	return n + textTokens(q.Format.Schema)
+}
+
+func estimatePart(p *Part) (n int64) {
+	n = textTokens(p.Text)
+	switch p.Kind {
+	case ToolCall:
+		n += tokensPerCall + textTokens(p.Call.Name) + textTokens(p.Call.Arguments)
+	case ToolResult:
+		n += tokensPerCall
+		for i := range p.Result.Content {
+			n += estimatePart(&p.Result.Content[i])
+		}
+	case Image:
+		n += tokensPerImage
+	case Document:
+		if p.Media.PlainText != "" {
+			return n + textTokens(p.Media.PlainText) + textTokens(p.Media.Name)
+		}
+		n += tokensPerPage * (1 + int64(len(p.Media.Data)/bytesPerPage))
+	case Audio, Video:
+		n += tokensPerAudioKB * (1 + int64(len(p.Media.Data)/1024))
+	case Opaque:
+		n += textTokens(p.Opaque.Raw)
+	case Reasoning:
+		if p.Seal != nil && p.Seal.Kind != Signed {
+			n += textTokens(p.Seal.Data)
+		}
+	case Text, Refusal:
+	}
+	return n
+}
+
+// textTokens guesses the tokens of a text: wide characters count one each, everything else by its bytes.
+func textTokens[T string | []byte](text T) int64 {
+	var narrow, wide int64
+	for i := 0; i < len(text); {
+		if text[i] < utf8.RuneSelf {
+			narrow++
+			i++
+			continue
+		}
+		r, size := decodeRune(text[i:min(i+utf8.UTFMax, len(text))])
+		if isWide(r) {
+			wide++
+		} else {
+			narrow += int64(size)
+		}
+		i += size
+	}
+	return wide + (narrow+bytesPerToken-1)/bytesPerToken
+}
+
+func decodeRune[T string | []byte](text T) (r rune, size int) {
+	return utf8.DecodeRuneInString(string(text))
+}
+
+// isWide says whether a character is of the scripts that are written without spaces and cost about a token each.
+func isWide(r rune) bool {
+	return r >= 0x2E80 && r <= 0x9FFF || // radicals, kana, ideographs
+		r >= 0xAC00 && r <= 0xD7AF || // Hangul
+		r >= 0xF900 && r <= 0xFAFF || r >= 0xFF00 && r <= 0xFFEF ||
+		r >= 0x1F000 && r <= 0x3FFFF // emoji, further ideographs
+}

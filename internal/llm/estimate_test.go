@@ -1,0 +1,52 @@
+package llm
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestEstimate(t *testing.T) {
+	t.Parallel()
+	text := func(s string) *Request {
+		return &Request{Messages: []Message{{Role: User, Content: []Part{{Kind: Text, Text: s}}}}}
+	}
+	part := func(p Part) *Request { return &Request{Messages: []Message{{Role: User, Content: []Part{p}}}} }
+	for name, c := range map[string]struct {
+		q          *Request
+		from, upTo int64
+	}{
+		"nothing":        {&Request{}, 1, 5},
+		"a greeting":     {text("Hello, world"), 8, 14},
+		"English":        {text(strings.Repeat("word ", 400)), 480, 520},
+		"Chinese":        {text(strings.Repeat("汉字", 100)), 200, 210},
+		"Korean, emoji":  {text("안녕하세요😀"), 11, 15},
+		"German":         {text(strings.Repeat("größer ", 100)), 200, 240},
+		"broken UTF-8":   {text("\xff\xfe\xff\xfe"), 8, 9},
+		"a system":       {&Request{System: []Part{{Kind: Text, Text: strings.Repeat("x", 400)}}}, 100, 110},
+		"tools":          {&Request{Tools: []Tool{{Name: "f", Schema: []byte(strings.Repeat("{", 400))}}}, 400, 450},
+		"a server tool":  {&Request{Tools: []Tool{{Opaque: &Block{Raw: []byte("{}")}}}}, 300, 350},
+		"an image":       {part(Part{Kind: Image, Media: &Media{URL: "u"}}), 1000, 2000},
+		"a PDF":          {part(Part{Kind: Document, Media: &Media{Data: strings.Repeat("x", 200_000)}}), 6000, 9000},
+		"a text file":    {part(Part{Kind: Document, Media: &Media{PlainText: strings.Repeat("x", 400)}}), 100, 115},
+		"speech":         {part(Part{Kind: Audio, Media: &Media{Data: strings.Repeat("x", 10_240)}}), 80, 110},
+		"a call":         {part(Part{Kind: ToolCall, Call: &Call{Name: "f", Arguments: strings.Repeat("x", 400)}}), 110, 130},
+		"a result":       {part(Part{Kind: ToolResult, Result: &Result{Content: []Part{{Kind: Text, Text: strings.Repeat("x", 400)}}}}), 110, 130},
+		"hidden thought": {part(Part{Kind: Reasoning, Seal: &Seal{Kind: Encrypted, Data: strings.Repeat("x", 400)}}), 100, 115},
+		"a signature":    {part(Part{Kind: Reasoning, Seal: &Seal{Kind: Signed, Data: strings.Repeat("x", 400)}}), 5, 12},
+		"an opaque":      {part(Part{Kind: Opaque, Opaque: &Block{Raw: []byte(strings.Repeat("x", 400))}}), 100, 115},
+		"a format":       {&Request{Format: Format{Schema: []byte(strings.Repeat("x", 400))}}, 100, 110},
+	} {
+		if n := Estimate(c.q); n < c.from || n > c.upTo {
+			t.Errorf("%s: %d, want %d to %d", name, n, c.from, c.upTo)
+		}
+	}
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	q := &Request{Messages: []Message{{Role: User, Content: []Part{{Kind: Text, Text: strings.Repeat("Some prose, größer. ", 2500)}}}}}
+	b.SetBytes(50_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		Estimate(q)
+	}
+}

@@ -1,0 +1,74 @@
+package provider
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// errOutside is a path that would leave the base URL's.
+var errOutside = errors.New("the path leaves the base URL")
+
+// up begins a path that leaves out the base's last segment; only vendors write it (ModelList.Path).
+const up = "../"
+
+// template is the unchanging part of a POST to a place. Parsing a URL for every request would cost more than all of
+// the header work. The error is errOutside.
+func (c *Client) template(path, query string) (*http.Request, error) {
+	key := path
+	if query != "" {
+		key += "?" + query
+	}
+	if t, ok := c.templates.Load(key); ok {
+		return t.(*http.Request), nil
+	}
+	u, err := below(c.options.BaseURL, path, query)
+	if err != nil {
+		return nil, err
+	}
+	t := &http.Request{Method: http.MethodPost, URL: u, Host: c.host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	if t.Host == "" {
+		t.Host = t.URL.Host
+	}
+	if c.templateCount.Load() < maxTemplates {
+		if _, loaded := c.templates.LoadOrStore(key, t); !loaded {
+			c.templateCount.Add(1)
+		}
+	}
+	return t, nil
+}
+
+// below appends an escaped path, which begins with a slash or once with "../", to the base's path, and the query to
+// the base's query. Model names are a part of some paths and come from callers: no path with a segment "." or ".." is
+// made, however it is escaped, because it is anyone's guess which of the servers on the way resolves it.
+func below(base *url.URL, path, query string) (*url.URL, error) {
+	u := *base
+	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	root := strings.TrimSuffix(base.EscapedPath(), "/")
+	if rest, ok := strings.CutPrefix(path, up); ok {
+		root, path = root[:max(strings.LastIndexByte(root, '/'), 0)], "/"+rest
+	}
+	plain, err := url.PathUnescape(path)
+	if err != nil || !strings.HasPrefix(path, "/") {
+		return nil, errOutside
+	}
+	for segment := range strings.FieldsFuncSeq(plain, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if segment == "." || segment == ".." {
+			return nil, errOutside
+		}
+	}
+	whole := root + path
+	if u.Path, err = url.PathUnescape(whole); err != nil {
+		return nil, errOutside
+	}
+	u.RawPath = whole
+	switch {
+	case query == "":
+	case u.RawQuery == "":
+		u.RawQuery = query
+	default:
+		u.RawQuery += "&" + query
+	}
+	return &u, nil
+}

@@ -1,0 +1,103 @@
+package threads
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var t0 = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func small() *Store { return New(Limits{Bytes: 4 << 10, Age: time.Hour}) }
+
+func texts(items [][]byte) []string {
+	var out []string
+	for _, i := range items {
+		out = append(out, string(i))
+	}
+	return out
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Put(t0, "ci", &Answer{ID: "r1", Input: []byte("[1]"), Output: []byte("[2]")})
+	s.Put(t0, "ci", &Answer{ID: "r2", Previous: "r1", Input: []byte("[3]"), Output: []byte("[4]")})
+	items, missing, ok := s.History(t0, "ci", "r2")
+	if d := cmp.Diff([]string{"[1]", "[2]", "[3]", "[4]"}, texts(items)); d != "" || !ok || missing != "" {
+		t.Fatalf("%s missing %q ok %v", d, missing, ok)
+	}
+	if _, missing, ok := s.History(t0, "other", "r2"); ok || missing != "r2" {
+		t.Fatalf("another caller's key reads it: missing %q", missing)
+	}
+	if !s.Delete(t0, "ci", "r1") || s.Delete(t0, "ci", "r1") {
+		t.Fatal("deleted twice, or not at all")
+	}
+	if _, missing, ok := s.History(t0, "ci", "r2"); ok || missing != "r1" {
+		t.Fatalf("a conversation without its beginning: missing %q, ok %v", missing, ok)
+	}
+}
+
+func TestHistoryOfAnotherKeeper(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Put(t0, "", &Answer{ID: "r1", Provider: "openai"})
+	s.Put(t0, "", &Answer{ID: "r2", Previous: "r1"})
+	if _, missing, ok := s.History(t0, "", "r2"); ok || missing != "r1" {
+		t.Fatalf("missing %q, ok %v: the first turn is at the provider", missing, ok)
+	}
+}
+
+func TestHistoryThatBitesItsTail(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Put(t0, "", &Answer{ID: "r1", Previous: "r2"})
+	s.Put(t0, "", &Answer{ID: "r2", Previous: "r1"})
+	if _, _, ok := s.History(t0, "", "r2"); ok {
+		t.Fatal("a circle has a history")
+	}
+}
+
+func TestAge(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Put(t0, "", &Answer{ID: "r1"})
+	if _, ok := s.Get(t0.Add(time.Hour-1), "", "r1"); !ok {
+		t.Fatal("gone too early")
+	}
+	if _, ok := s.Get(t0.Add(time.Hour), "", "r1"); ok || s.bytes != 0 || s.used.Len() != 0 {
+		t.Fatalf("kept too long, or not forgotten whole: %d bytes, %d entries", s.bytes, s.used.Len())
+	}
+}
+
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	s := small()
+	for i := range 100 {
+		s.Put(t0, "", &Answer{ID: fmt.Sprint(i), Body: make([]byte, 200)})
+		_, _ = s.Get(t0, "", "0") // in use: it stays
+		if s.bytes > 4<<10 {
+			t.Fatalf("%d bytes kept", s.bytes)
+		}
+	}
+	if _, ok := s.Get(t0, "", "0"); !ok {
+		t.Error("the one in use was dropped")
+	}
+	if _, ok := s.Get(t0, "", "50"); ok {
+		t.Error("an old one is still there")
+	}
+	s.Put(t0, "", &Answer{ID: "huge", Body: make([]byte, 2<<10)})
+	if _, ok := s.Get(t0, "", "huge"); ok {
+		t.Error("one answer took half of the store")
+	}
+	s.Put(t0, "", &Answer{ID: "99"})
+	n := 0
+	for _, el := range s.entries {
+		n += el.Value.(*entry).answer.size()
+	}
+	if n != s.bytes || s.used.Len() != len(s.entries) {
+		t.Errorf("%d bytes counted, %d kept; %d entries listed, %d found", s.bytes, n, s.used.Len(), len(s.entries))
+	}
+}

@@ -1,0 +1,119 @@
+package anthropic
+
+import (
+	"evergate/internal/jsonscan"
+	"evergate/internal/llm"
+)
+
+// appendUnsealed copies a request without its thinking and redacted_thinking blocks (R10). A turn that held nothing else
+// goes with them; the dialect joins the turns around it. Where the last turn of the model's then calls tools without a
+// thought before it, which manual thinking does not allow, thinking is turned off.
+func appendUnsealed(dst, body []byte) (repaired []byte, dropped []string) {
+	m := members{dst: dst, body: body}
+	was := len(dst)
+	r := jsonscan.New(body)
+	if !r.Object() {
+		return dst, nil
+	}
+	m.begin(r.Offset())
+	var messages, thinking []byte
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		switch string(key) {
+		case "messages":
+			messages = r.Raw()
+		case "thinking":
+			thinking = r.Raw()
+		default:
+			r.Skip()
+		}
+	}
+	if !r.End() {
+		return dst, nil
+	}
+	turns, found, calls := unsealed(messages)
+	if !found {
+		return dst[:was], nil
+	}
+	dropped = []string{llm.DropSignatures}
+	off := calls && textOf(valueOf(membersOf(thinking), "type")) == "enabled"
+	if off {
+		dropped = append(dropped, "thinking")
+	}
+	r = jsonscan.New(body)
+	r.Object()
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		r.Kind()
+		from := r.Offset()
+		r.Skip()
+		to := r.Offset()
+		switch {
+		case string(key) == "messages":
+			m.keep(from)
+			m.dst = append(m.dst, turns...)
+			m.done = to
+		case string(key) == "thinking" && off:
+			m.drop(to)
+		default:
+			m.keep(to)
+		}
+	}
+	return m.end(), dropped
+}
+
+// unsealed writes the array of messages anew. found says that something was left out, calls that the last turn of the
+// model's lost its thoughts and calls tools.
+func unsealed(messages []byte) (out []byte, found, calls bool) {
+	r := jsonscan.New(messages)
+	if !r.Array() {
+		return nil, false, false
+	}
+	out = append(out, '[')
+	for r.Elem() {
+		raw := r.Raw()
+		turn := membersOf(raw)
+		content := valueOf(turn, "content")
+		blocks, left, lost, tool := thoughtless(content)
+		if textOf(valueOf(turn, "role")) == "assistant" {
+			calls = lost && tool
+		}
+		found = found || lost
+		if lost && left == 0 {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		if !lost {
+			out = append(out, raw...)
+			continue
+		}
+		out = appendObject(out, put(turn, "content", blocks))
+	}
+	return append(out, ']'), found, calls
+}
+
+// thoughtless writes a turn's content without thoughts and says how many blocks are left.
+func thoughtless(content []byte) (out []byte, left int, lost, tool bool) {
+	r := jsonscan.New(content)
+	if r.Kind() != jsonscan.Array {
+		return content, 1, false, false
+	}
+	r.Array()
+	out = append(out, '[')
+	for r.Elem() {
+		raw := r.Raw()
+		switch textOf(valueOf(membersOf(raw), "type")) {
+		case "thinking", "redacted_thinking":
+			lost = true
+			continue
+		case "tool_use":
+			tool = true
+		}
+		if left > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, raw...)
+		left++
+	}
+	return append(out, ']'), left, lost, tool
+}

@@ -1,0 +1,132 @@
+package gemini
+
+import (
+	"errors"
+	"fmt"
+
+	"evergate/internal/jsonscan"
+	"evergate/internal/wire"
+)
+
+// readGenerate reads a request in one pass.
+func readGenerate(body []byte) (wire.Request, error) {
+	q := wire.Request{Body: body, AskedUsage: true}
+	contents := jsonscan.None
+	err := walk(&q, func(key string, r *jsonscan.Reader) {
+		switch key {
+		case "contents":
+			contents = r.Kind()
+			r.Skip()
+		case "generationConfig":
+			readCandidateCount(&q, r)
+		default:
+			r.Skip()
+		}
+	})
+	switch {
+	case err != nil:
+		return q, err
+	case contents == jsonscan.None || contents == jsonscan.Null:
+		return q, &wire.RequestError{Param: "contents", Message: `"contents" is missing: send the conversation, such as [{"role": "user", "parts": [{"text": "Hello"}]}]`}
+	case contents != jsonscan.Array:
+		return q, wrongKind("contents", "an array of contents", contents)
+	}
+	return q, nil
+}
+
+func readCandidateCount(q *wire.Request, r *jsonscan.Reader) {
+	if !r.Object() {
+		return
+	}
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		if string(camel(key)) != "candidateCount" {
+			r.Skip()
+			continue
+		}
+		if n, ok := whole(r.Raw()); ok {
+			q.Choices = int(min(max(n, 0), 64))
+		}
+	}
+}
+
+// readCount reads a request to count tokens.
+func readCount(body []byte) (wire.Request, error) {
+	return readOneOf(body, "contents", "generateContentRequest")
+}
+
+// readOneOf checks that a request has one of two members, and notes whether a model is named further in.
+func readOneOf(body []byte, names ...string) (wire.Request, error) {
+	q := wire.Request{Body: body}
+	found := false
+	err := walk(&q, func(key string, r *jsonscan.Reader) {
+		for _, n := range names {
+			if key == n && r.Kind() != jsonscan.Null {
+				found = true
+				q.Spans.Again = true
+			}
+		}
+		r.Skip()
+	})
+	if err == nil && !found {
+		err = &wire.RequestError{Param: names[0], Message: fmt.Sprintf("%q is missing", names[0])}
+	}
+	return q, err
+}
+
+// walk goes over the members of a request and finds the place of its model.
+func walk(q *wire.Request, read func(key string, r *jsonscan.Reader)) error {
+	r := jsonscan.New(q.Body)
+	if r.Kind() != jsonscan.Object {
+		return noObject(q.Body)
+	}
+	r.Object()
+	q.Spans.Insert, q.Spans.Empty = r.Offset(), true
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		q.Spans.Empty = false
+		if name := string(camel(key)); name != "model" {
+			read(name, &r)
+			continue
+		}
+		q.Spans.Again = q.Spans.Again || !q.Spans.Model.Absent()
+		r.Kind()
+		from := r.Offset()
+		q.Model, _ = r.Text()
+		q.Spans.Model = wire.Span{From: from, To: r.Offset()}
+	}
+	if !r.End() {
+		return noJSON(q.Body, r.Err())
+	}
+	return nil
+}
+
+var kindWords = [...]string{
+	jsonscan.None: "nothing", jsonscan.Object: "an object", jsonscan.Array: "an array", jsonscan.String: "a string",
+	jsonscan.Number: "a number", jsonscan.Bool: "a boolean", jsonscan.Null: "null",
+}
+
+func wrongKind(param, want string, got jsonscan.Kind) error {
+	return &wire.RequestError{Param: param, Message: fmt.Sprintf("%q must be %s, not %s", param, want, kindWords[got])}
+}
+
+func noObject(body []byte) error {
+	r := jsonscan.New(body)
+	kind := r.Kind()
+	if kind == jsonscan.None && r.Offset() == len(body) {
+		return &wire.RequestError{Message: "the body is empty: send a JSON object"}
+	}
+	r.Skip()
+	if !r.End() {
+		return noJSON(body, r.Err())
+	}
+	return &wire.RequestError{Message: "the body must be a JSON object, not " + kindWords[kind]}
+}
+
+func noJSON(body []byte, err error) error {
+	var syntax *jsonscan.SyntaxError
+	if !errors.As(err, &syntax) {
+		return &wire.RequestError{Message: "the body is not valid JSON"}
+	}
+	line, column := jsonscan.Position(body, syntax.Offset)
+	return &wire.RequestError{Message: fmt.Sprintf("the body is not valid JSON: line %d, column %d (byte %d): %s",
+		line, column, syntax.Offset, syntax.Msg)}
+}

@@ -1,0 +1,42 @@
+package openaichat
+
+import (
+	"evergate/internal/jsonscan"
+	"evergate/internal/llm"
+)
+
+// DecodeReply reads a whole chat completion that Judge found good.
+func (Chat) DecodeReply(body []byte) (*llm.Reply, error) {
+	var fold llm.Fold
+	var order llm.Order
+	put := func(e *llm.Event) { order.Put(e, fold.Put) }
+	d := decoder{whole: true, emit: put}
+	if err := d.read(body); err != nil {
+		return nil, err
+	}
+	order.End(fold.Put) // it is whole, so a choice that does not say why it ended ended all the same
+	return fold.Reply(), nil
+}
+
+// canonicalUsage is readUsage with reasoning as a part of the output. A vendor that does not count it so (xAI) shows in
+// the sum.
+func canonicalUsage(r *jsonscan.Reader) llm.Usage {
+	raw := r.Raw()
+	in := jsonscan.New(raw)
+	u := readUsage(&in)
+	if u.Reasoning == 0 {
+		return u
+	}
+	in = jsonscan.New(raw)
+	in.Object()
+	for key, ok := in.Key(); ok; key, ok = in.Key() {
+		if string(key) != "total_tokens" {
+			in.Skip()
+			continue
+		}
+		if total, ok := in.Int(); ok && total == u.Input+u.Output+u.Reasoning {
+			u.Output += u.Reasoning
+		}
+	}
+	return u
+}

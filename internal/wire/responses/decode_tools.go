@@ -1,0 +1,165 @@
+package responses
+
+import (
+	"fmt"
+	"strconv"
+
+	"evergate/internal/jsonscan"
+	"evergate/internal/llm"
+	"evergate/internal/wire"
+)
+
+func number(raw []byte) (float64, error) { return strconv.ParseFloat(string(raw), 64) }
+
+// tools reads the declared tools, or those that an item adds.
+func (d *requestDecoder) tools(raw []byte) error { return appendToolsOf(d.q, raw) }
+
+func appendToolsOf(q *llm.Request, raw []byte) error {
+	r := jsonscan.New(raw)
+	if r.Kind() != jsonscan.Array {
+		return wrongKind("tools", "an array", r.Kind())
+	}
+	r.Array()
+	for i := 0; r.Elem(); i++ {
+		t, err := readTool(r.Raw(), i)
+		if err != nil {
+			return err
+		}
+		q.Tools = append(q.Tools, t)
+	}
+	return nil
+}
+
+// readTool reads one tool. What is neither a function nor a custom tool is one that the vendor runs.
+func readTool(raw []byte, at int) (t llm.Tool, err error) {
+	var kind []byte
+	r := jsonscan.New(raw)
+	if !r.Object() {
+		return t, wrongKind(fmt.Sprintf("tools[%d]", at), "an object", r.Kind())
+	}
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		switch string(key) {
+		case "type":
+			kind, _ = r.Literal()
+		case "name":
+			t.Name, _ = r.Text()
+		case "description":
+			t.Description, _ = r.Text()
+		case "parameters":
+			if t.Schema = r.Raw(); string(t.Schema) == "null" {
+				t.Schema = nil
+			}
+		case "strict":
+			t.Strict = boolean(&r)
+		case "format":
+			t.Grammar = readGrammar(r.Raw())
+		case "function": // as chat completions have it
+			inner, err := readTool(r.Raw(), at)
+			if err != nil {
+				return t, err
+			}
+			t.Name, t.Description, t.Schema, t.Strict = inner.Name, inner.Description, inner.Schema, inner.Strict
+		default:
+			r.Skip()
+		}
+	}
+	switch string(kind) {
+	case "function", "":
+		t.Grammar = nil
+	case "custom":
+		t.Custom = true
+	default:
+		return llm.Tool{Name: t.Name, Opaque: &llm.Block{Vendor: llm.OpenAI, Type: string(kind), Raw: raw}}, nil
+	}
+	if t.Name == "" && len(kind) > 0 {
+		return t, &wire.RequestError{Param: fmt.Sprintf("tools[%d].name", at), Message: fmt.Sprintf("tools[%d] has no name", at)}
+	}
+	return t, nil
+}
+
+// readGrammar gives what a custom tool's text must keep to; nil for free text.
+func readGrammar(raw []byte) []byte {
+	r := jsonscan.New(raw)
+	if !r.Object() {
+		return nil
+	}
+	grammar := false
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		if string(key) != "type" {
+			r.Skip()
+			continue
+		}
+		kind, _ := r.Literal()
+		grammar = string(kind) == "grammar"
+	}
+	if !grammar {
+		return nil
+	}
+	return raw
+}
+
+// choice reads which tools may or must be called.
+func (d *requestDecoder) choice(raw []byte) error {
+	if raw[0] == '"' {
+		how, err := choosing(text(raw))
+		d.q.Choice.How = how
+		return err
+	}
+	var kind, mode, name string
+	var only []string
+	r := jsonscan.New(raw)
+	if !r.Object() {
+		return wrongKind("tool_choice", "a string or an object", r.Kind())
+	}
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		switch string(key) {
+		case "type":
+			kind, _ = r.Text()
+		case "mode":
+			mode, _ = r.Text()
+		case "name":
+			name, _ = r.Text()
+		case "function": // as chat completions have it
+			it := readItem(r.Raw())
+			name = text(it.name)
+		case "tools":
+			elements(r.Raw(), func(raw []byte) {
+				it := readItem(raw)
+				if n := text(it.name); n != "" {
+					only = append(only, n)
+				} else {
+					d.q.Dropped.Add("tool_choice")
+				}
+			})
+		default:
+			r.Skip()
+		}
+	}
+	switch kind {
+	case "function", "custom":
+		d.q.Choice = llm.ToolChoice{How: llm.Named, Name: name}
+	case "allowed_tools":
+		how, err := choosing(mode)
+		d.q.Choice = llm.ToolChoice{How: how, Only: only}
+		return err
+	case "auto", "none", "required":
+		how, err := choosing(kind)
+		d.q.Choice.How = how
+		return err
+	default: // a server tool
+		d.q.Dropped.Add("tool_choice")
+	}
+	return nil
+}
+
+func choosing(word string) (llm.Choosing, error) {
+	switch word {
+	case "auto", "":
+		return llm.Auto, nil
+	case "none":
+		return llm.None, nil
+	case "required":
+		return llm.Required, nil
+	}
+	return llm.Unsaid, &wire.RequestError{Param: "tool_choice", Message: fmt.Sprintf("%q is no tool_choice: it is auto, none, required, or names a tool", word)}
+}
