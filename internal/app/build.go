@@ -19,6 +19,7 @@ import (
 	"evergate/internal/resilience"
 	"evergate/internal/wire"
 	"evergate/internal/wire/anthropic"
+	"evergate/internal/wire/cohere"
 	"evergate/internal/wire/converse"
 	"evergate/internal/wire/gemini"
 	"evergate/internal/wire/openaichat"
@@ -31,9 +32,9 @@ func dialects() *wire.Table {
 		openaichat.Chat{}, openaichat.Completions{}, openaichat.Embeddings{},
 		responses.Responses{},
 		anthropic.Messages{}, anthropic.CountTokens{},
-		gemini.Generate{}, gemini.CountTokens{},//GEM
+		gemini.Generate{}, gemini.CountTokens{}, gemini.Embed{}, gemini.BatchEmbed{}, gemini.VertexEmbed{},
 		converse.Converse{}, converse.TitanEmbed{}, converse.NovaEmbed{}, converse.CohereEmbed{},
-		//COHERE
+		cohere.Chat{}, cohere.Embed{},
 	)
 }
 
@@ -48,8 +49,8 @@ func routes() ingress.Routes {
 			"generateContent":       {Dialect: gemini.Generate{}},
 			"streamGenerateContent": {Dialect: gemini.Generate{}, Stream: true},
 			"countTokens":           {Dialect: gemini.CountTokens{}},
-			//EC
-			//BEC
+			"embedContent":          {Dialect: gemini.Embed{}},
+			"batchEmbedContents":    {Dialect: gemini.BatchEmbed{}},
 		},
 	}
 }

@@ -363,7 +363,7 @@ func (r *relay) broken(to int, f *fault.Fault) *fault.Fault {
 		return g
 	}
 	cut := *f
-	cut.Class = fault.Cut
+	cut.Class, cut.Broke = fault.Cut, f.Class
 	return &cut
 }
 

@@ -146,8 +146,13 @@ func TestAllKeys(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]route.Provider{
-		{Name: "openai", Disabled: true, Timeouts: limits, Models: []string{"gpt-4o-mini"}}, {Name: "own", Timeouts: limits},
-		{Name: "claude", Timeouts: limits}, {Name: "azure", Timeouts: limits}, {Name: "rock", Timeouts: limits}, {Name: "roll", Timeouts: limits}, {Name: "vert", Timeouts: limits},
+		{Name: "openai", Disabled: true, Timeouts: limits, Models: []string{"gpt-4o-mini"}},
+		{Name: "own", Timeouts: limits},
+		{Name: "claude", Timeouts: limits},
+		{Name: "azure", Timeouts: limits},
+		{Name: "rock", Timeouts: limits},
+		{Name: "roll", Timeouts: limits},
+		{Name: "vert", Timeouts: limits},
 	}, c.Table.Providers); diff != "" {
 		t.Error(diff)
 	}

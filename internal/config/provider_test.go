@@ -121,7 +121,8 @@ func TestDetect(t *testing.T) {
 		},
 		{"Google's other variable", map[string]string{"GOOGLE_API_KEY": "y"}, []string{"gemini (GOOGLE_API_KEY)"}, []string{"https://generativelanguage.googleapis.com/v1beta"}},
 		{
-			"clouds", map[string]string{"AZURE_OPENAI_API_KEY": "x", "AZURE_OPENAI_ENDPOINT": "https://it.openai.azure.com/", "AWS_BEARER_TOKEN_BEDROCK": "y", "AWS_REGION": "eu-west-1"},
+			"clouds",
+			map[string]string{"AZURE_OPENAI_API_KEY": "x", "AZURE_OPENAI_ENDPOINT": "https://it.openai.azure.com/", "AWS_BEARER_TOKEN_BEDROCK": "y", "AWS_REGION": "eu-west-1"},
 			[]string{"azure-openai (AZURE_OPENAI_API_KEY)", "bedrock (AWS_BEARER_TOKEN_BEDROCK)"},
 			[]string{"https://it.openai.azure.com/openai", "https://bedrock-runtime.eu-west-1.amazonaws.com"},
 		},

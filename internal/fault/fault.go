@@ -113,6 +113,8 @@ type Fault struct {
 	// Body and ContentType are the upstream's error reply, masked, for classes that go back as they are (R8, R10-R12).
 	Body        []byte
 	ContentType string
+	// Broke is what a Cut was before it became one: the class of the error event, the timeout, the reset (R15).
+	Broke Class
 	// Seal: the upstream refused a signature or an encrypted item of the request, which can be repaired once by leaving
 	// them out (R10).
 	Seal bool

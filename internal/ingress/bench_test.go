@@ -13,9 +13,11 @@ import (
 	"evergate/internal/fault"
 	"evergate/internal/health"
 	"evergate/internal/journal"
+	"evergate/internal/llm"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 	"evergate/internal/wire"
+	"evergate/internal/wire/anthropic"
 	"evergate/internal/wire/openaichat"
 )
 
@@ -33,6 +35,10 @@ func (u *instant) Classify(int, http.Header, []byte, string, string) *fault.Faul
 func (u *instant) Refine(f *fault.Fault) *fault.Fault            { return f }
 func (u *instant) ReadFault(context.Context, error) *fault.Fault { return &fault.Fault{} }
 func (u *instant) CanStreamUsage() bool                          { return true }
+func (u *instant) Speaks(string) []string                        { return []string{"chat"} }
+func (u *instant) Maker(string) llm.Vendor                       { return "" }
+func (u *instant) OmitsModel(string, string) bool                { return false }
+func (u *instant) Quirks(string) wire.Quirks                     { return wire.Quirks{} }
 
 type deaf struct{}
 
@@ -54,7 +60,8 @@ func (w *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (w *nowhere) WriteHeader(int)             {}
 func (w *nowhere) Flush()                      {}
 
-// What Evergate itself costs a request: no network, no upstream, no log.
+// What Evergate itself costs a request: no network, no upstream, no log. The upstream speaks chat completions; a client of
+// another dialect is translated for.
 func BenchmarkServe(b *testing.B) {
 	chunk := `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}` + "\n\n"
 	stream := strings.Repeat(chunk, 100) + `data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
@@ -64,12 +71,20 @@ func BenchmarkServe(b *testing.B) {
 		name, upstream string
 		size           int
 		stream         bool
-	}{{"small", plain, 100, false}, {"50KB", plain, 50_000, false}, {"stream", stream, 100, true}} {
+		path           string
+	}{
+		{"small", plain, 100, false, "/v1/chat/completions"},
+		{"50KB", plain, 50_000, false, "/v1/chat/completions"},
+		{"stream", stream, 100, true, "/v1/chat/completions"},
+		{"messages/small", plain, 100, false, "/v1/messages"},
+		{"messages/50KB", plain, 50_000, false, "/v1/messages"},
+		{"messages/stream", stream, 100, true, "/v1/messages"},
+	} {
 		b.Run(bb.name, func(b *testing.B) {
 			guards := health.New(deaf{})
 			settings := resilience.Defaults()
 			guards.Apply([]health.Config{{Name: "up", Settings: settings}})
-			h := New([]wire.Dialect{openaichat.Chat{}}, &attempt.Runner{Health: guards, Journal: deaf{}}, deaf{}, noDiscovery{})
+			h := New(wire.NewTable(openaichat.Chat{}, anthropic.Messages{}), Routes{Dialects: []wire.Dialect{openaichat.Chat{}, anthropic.Messages{}}}, &attempt.Runner{Health: guards, Journal: deaf{}}, deaf{}, noDiscovery{})
 			h.Configure(&Config{
 				Table: &route.Table{
 					Providers: []route.Provider{{Name: "up"}},
@@ -78,11 +93,11 @@ func BenchmarkServe(b *testing.B) {
 				Providers: map[string]*Provider{"up": {Guards: guards.Provider("up"), Upstream: &instant{bb.upstream}, Settings: &settings}},
 				MaxBody:   1 << 20,
 			})
-			body := []byte(`{"model":"fast","stream":false,"messages":[{"role":"user","content":"` + strings.Repeat("x", bb.size) + `"}]}`)
+			body := []byte(`{"model":"fast","max_tokens":100,"stream":false,"messages":[{"role":"user","content":"` + strings.Repeat("x", bb.size) + `"}]}`)
 			if bb.stream {
 				body = bytes.Replace(body, []byte("false"), []byte("true"), 1)
 			}
-			r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", nil)
+			r := httptest.NewRequest(http.MethodPost, bb.path, nil)
 			r.Header.Set("Content-Type", "application/json")
 			b.ReportAllocs()
 			for b.Loop() {

@@ -72,7 +72,7 @@ func (x *exchange) failureOf(res *attempt.Result) wire.Failure {
 	case failover.PassBack:
 		f = x.passBack(final.Fault)
 	case failover.CutShort:
-		f = failure(http.StatusBadGateway, codeProvider, "the answer broke off"+words)
+		f = failure(brokeStatus(final.Fault), codeProvider, "the answer broke off"+words)
 	case failover.Deadline:
 		f = failure(http.StatusGatewayTimeout, codeDeadline,
 			fmt.Sprintf("no answer within the time limit for this request (%s)%s", time.Since(x.start).Round(time.Millisecond), words))
@@ -105,6 +105,19 @@ func (x *exchange) failureOf(res *attempt.Result) wire.Failure {
 		})
 	}
 	return f
+}
+
+// brokeStatus is the status whose type an error event in a stream gets: a client is to know a limit, or an overload, from
+// an answer that just broke off (R15).
+func brokeStatus(f *fault.Fault) int {
+	switch {
+	case f.Broke.RateLimit():
+		return http.StatusTooManyRequests
+	case f.Status == http.StatusServiceUnavailable, f.Status == 529, strings.Contains(strings.ToLower(f.Code), "overloaded"):
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusBadGateway
+	}
 }
 
 // passBack is an upstream's own refusal (R8, R10-R12), or an outcome that a classify rule sends back.

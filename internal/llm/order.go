@@ -150,13 +150,14 @@ func (c *ordered) put(e *Event, emit func(*Event)) {
 }
 
 func (c *ordered) start(e *Event, emit func(*Event)) {
+	was := c.head(e.Part)
+	if c.open && e.Part == c.key || was != nil && was.Kind == ToolCall {
+		return // said twice; a call that is closed cannot be taken up again
+	}
 	if c.open {
-		if e.Part == c.key {
-			return // said twice
-		}
 		c.stop(emit)
 	}
-	if c.head(e.Part) == nil {
+	if was == nil {
 		head := *e.Head
 		head.Text = ""
 		c.heads = append(c.heads, known{e.Part, head})

@@ -273,12 +273,14 @@ func TestOrderHoldsNothingElse(t *testing.T) {
 	call := func(id string) *Part { return &Part{Kind: ToolCall, Call: &Call{ID: id}} }
 	delta := func(part int, text string) *Event { return &Event{Kind: Delta, Part: part, Text: []byte(text)} }
 	step([]string{"2/0 "}, &Event{Kind: PartStart, Part: 7, Head: call("a")})
+	step(nil, &Event{Kind: PartStart, Part: 7, Head: call("a")}) // said twice
 	step(nil, &Event{Kind: PartStart, Part: 8, Head: call("b")}, delta(8, `{"x`))
 	step([]string{`3/0 {"y":{`}, delta(7, `{"y":{`))
 	step([]string{"3/0 }}", "7/0 ", "2/1 ", `3/1 {"x`}, delta(7, "}}"))
 	step([]string{`3/1 ":1}`}, delta(8, `":1}`))
 	step([]string{"7/1 ", "2/2 "}, &Event{Kind: PartStart, Part: 9, Head: &Part{Kind: Text}})
-	step([]string{"3/2 hi"}, delta(9, "hi"))
+	step([]string{"3/2 hi"}, &Event{Kind: PartStart, Part: 9, Head: &Part{Kind: Text}}, delta(9, "hi"))
+	step(nil, &Event{Kind: PartStart, Part: 7, Head: call("a")}, delta(7, "more")) // of a call that is closed
 	step([]string{"7/2 ", "8/0 "}, &Event{Kind: Finish, Stop: ToolUse})
 	step(nil, delta(9, "late"), &Event{Kind: Finish, Stop: EndTurn})
 }

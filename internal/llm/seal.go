@@ -16,7 +16,7 @@ var wrappedMark = base64.StdEncoding.EncodeToString([]byte(sealMark[:9]))
 // vendor and form should go as it is, not wrapped.
 func Wrap(s *Seal) string {
 	kind := [...]string{Signed: "s", Redacted: "r", Encrypted: "e"}[s.Kind]
-	return base64.StdEncoding.EncodeToString([]byte(sealMark + string(s.Vendor) + "|" + kind + "|" + s.ID + "|" + s.Data))
+	return base64.StdEncoding.EncodeToString([]byte(sealMark + string(s.Vendor) + "|" + kind + "|" + escapeID(s.ID) + "|" + s.Data))
 }
 
 // Unwrap reads what Wrap wrote; ok is false for anything else, which then is a vendor's own.
@@ -42,6 +42,15 @@ func Unwrap(text string) (s Seal, ok bool) {
 	default:
 		return Seal{}, false
 	}
-	s.Vendor, s.ID, s.Data = Vendor(parts[1]), parts[3], parts[4]
+	s.Vendor, s.ID, s.Data = Vendor(parts[1]), unescapeID(parts[3]), parts[4]
 	return s, true
+}
+
+// escapeID keeps the mark between fields out of an id; ids as vendors make them stay as they are.
+func escapeID(id string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(id, "%", "%25"), "|", "%7C")
+}
+
+func unescapeID(id string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(id, "%7C", "|"), "%25", "%")
 }

@@ -34,7 +34,9 @@ func (anthropic) read(q *request) *apiError {
 	q.limit = root.at("max_tokens").whole()
 	q.stops = root.at("stop_sequences").texts()
 	q.readAnthropicTools(root)
-	q.add(turn{role: roleSystem, text: joined(root.at("system"))})
+	if root.has("system") {
+		q.add(turn{role: roleSystem, text: joined(root.at("system"))})
+	}
 	if marked(root.at("system")) || marked(root.at("tools")) || root.has("cache_control") {
 		q.mark()
 	}
@@ -233,7 +235,7 @@ func (j *job) message() answer {
 	start := s.counts
 	start.spoken = 1
 	whole["usage"], whole["stop_sequence"] = start.anthropic(), nil
-	events := []event{opening("message_start", map[string]any{"type": "message_start", "message": whole})}
+	events := []event{typed(kindOpening, "message_start", map[string]any{"message": whole})}
 	var blocks []any
 	for _, p := range s.parts {
 		if p.kind == partRefusal {
@@ -242,10 +244,8 @@ func (j *job) message() answer {
 		events = append(events, anthropicEvents(len(blocks), p)...)
 		blocks = append(blocks, anthropicBlock(p))
 	}
-	last := event{kind: kindFinish, name: "message_delta", data: encode(map[string]any{
-		"type": "message_delta", "delta": end, "usage": s.anthropic(),
-	})}
-	done := event{kind: kindDone, name: "message_stop", data: []byte(`{"type":"message_stop"}`)}
+	last := typed(kindFinish, "message_delta", map[string]any{"delta": end, "usage": s.anthropic()})
+	done := typed(kindDone, "message_stop", nil)
 
 	whole["usage"], whole["stop_sequence"] = s.anthropic(), orNull(s.sequence)
 	if blocks != nil {
@@ -285,18 +285,18 @@ func anthropicEvents(index int, p part) []event {
 		}
 	case partRedacted:
 	}
-	events := []event{opening("content_block_start", map[string]any{"type": "content_block_start", "index": index, "content_block": empty})}
+	events := []event{typed(kindOpening, "content_block_start", map[string]any{"index": index, "content_block": empty})}
 	if index == 0 {
 		events = append(events, event{name: "ping", data: []byte(`{"type": "ping"}`)})
 	}
 	for _, d := range deltas {
-		e := opening("content_block_delta", map[string]any{"type": "content_block_delta", "index": index, "delta": d})
-		if d["partial_json"] != "" && d["signature"] == nil {
-			e.kind = kindContent
+		k := kindContent
+		if d["partial_json"] == "" || d["signature"] != nil {
+			k = kindOpening
 		}
-		events = append(events, e)
+		events = append(events, typed(k, "content_block_delta", map[string]any{"index": index, "delta": d}))
 	}
-	return append(events, opening("content_block_stop", map[string]any{"type": "content_block_stop", "index": index}))
+	return append(events, typed(kindOpening, "content_block_stop", map[string]any{"index": index}))
 }
 
 // anthropicModels is the list of models, or one of them.

@@ -131,7 +131,11 @@ func (q *request) checkAnthropicTools() *apiError {
 			return badRequest("tools: Tool names must be unique.")
 		}
 		names = append(names, name)
-		if t.at("type").str() != "" && t.at("type").str() != "custom" {
+		if kind := t.at("type").str(); kind != "" && kind != "custom" {
+			if !matches(kind, `_[0-9]{8}$|^mcp_toolset$`) {
+				return badRequest("%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'bash_20250124', 'custom', "+
+					"'text_editor_20250728', 'web_search_20250305'", t.dots(), kind)
+			}
 			continue // a tool of the server's own
 		}
 		where := t.dots() + ".custom"
@@ -178,6 +182,9 @@ func (q *request) checkAnthropicMessages() *apiError {
 	var ids []string
 	for i, m := range messages {
 		role := m.at("role").str()
+		if m.kind() != isObject {
+			return badRequest("%s: Input does not match the expected shape.", m.dots())
+		}
 		if e := anthropicUnknown(m, "role content"); e != nil {
 			return e
 		}

@@ -167,17 +167,21 @@ func bedrockStop(s stop) string {
 	return "end_turn"
 }
 
+// padded is an event with padding in it, as AWS sends it so that sizes tell nothing.
+func padded(k kind, name string, members map[string]any) event {
+	members["p"] = "abcdefghijkl"
+	return event{kind: k, name: name, data: encode(members)}
+}
+
 // converse answers with a message.
 func (j *job) converse() answer {
 	s := j.say()
 	blocks := []any{}
-	events := []event{opening("messageStart", map[string]string{"role": "assistant"})}
+	events := []event{padded(kindOpening, "messageStart", map[string]any{"role": "assistant"})}
 	for _, p := range s.parts {
 		index := len(blocks)
 		delta := func(k kind, v any) {
-			e := opening("contentBlockDelta", map[string]any{"contentBlockIndex": index, "delta": v})
-			e.kind = k
-			events = append(events, e)
+			events = append(events, padded(k, "contentBlockDelta", map[string]any{"contentBlockIndex": index, "delta": v}))
 		}
 		switch p.kind {
 		case partThought:
@@ -196,7 +200,7 @@ func (j *job) converse() answer {
 		case partCall:
 			id := "tooluse_" + p.id
 			blocks = append(blocks, map[string]any{"toolUse": map[string]any{"toolUseId": id, "name": p.name, "input": json.RawMessage(p.whole())}})
-			events = append(events, opening("contentBlockStart", map[string]any{
+			events = append(events, padded(kindOpening, "contentBlockStart", map[string]any{
 				"contentBlockIndex": index, "start": map[string]any{"toolUse": map[string]string{"toolUseId": id, "name": p.name}},
 			}))
 			for _, piece := range p.pieces {
@@ -210,7 +214,7 @@ func (j *job) converse() answer {
 		case partRefusal:
 			continue // it is the stop reason
 		}
-		events = append(events, opening("contentBlockStop", map[string]int{"contentBlockIndex": index}))
+		events = append(events, padded(kindOpening, "contentBlockStop", map[string]any{"contentBlockIndex": index}))
 	}
 	metrics := map[string]int{"latencyMs": 1}
 	whole := map[string]any{
@@ -225,8 +229,8 @@ func (j *job) converse() answer {
 		whole["stopReason"] = bedrockStop(s.stop)
 	}
 	events = append(events,
-		event{kind: kindFinish, name: "messageStop", data: encode(stopped)},
-		event{kind: kindDone, name: "metadata", data: encode(map[string]any{"usage": s.bedrock(), "metrics": metrics})})
+		padded(kindFinish, "messageStop", stopped),
+		padded(kindDone, "metadata", map[string]any{"usage": s.bedrock(), "metrics": metrics}))
 	return answer{status: http.StatusOK, plain: encode(whole), events: events}
 }
 

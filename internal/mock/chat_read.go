@@ -36,7 +36,7 @@ func (q *request) readChat() *apiError {
 	q.oneCall = root.at("parallel_tool_calls").no()
 	q.schema = chatFormat(root.at("response_format"), root.at("response_format", "json_schema", "schema"))
 	effort := root.at("reasoning_effort").str()
-	q.think = effort != "" && effort != "none"
+	q.think = effort != "none" && (effort != "" || isReasoningModel(q.Model))
 	return nil
 }
 
@@ -145,6 +145,9 @@ func checkOpenAIFormat(n node) *apiError {
 
 // notStrict finds what a strict schema may not be without: every object closed, every property required.
 func notStrict(n node) (context, problem string) {
+	if !n.there {
+		return "", ""
+	}
 	properties := n.at("properties")
 	if n.at("type").str() == isObject || properties.there {
 		if !n.at("additionalProperties").no() {

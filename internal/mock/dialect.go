@@ -104,6 +104,15 @@ const (
 // opening is an event that moves no point.
 func opening(name string, v any) event { return event{kind: kindOpening, name: name, data: encode(v)} }
 
+// typed is an event that says its type in its data too, first of all as the APIs do.
+func typed(k kind, name string, members map[string]any) event {
+	data := append([]byte(`{"type":"`+name+`"`), '}')
+	if len(members) > 0 {
+		data = append(append(data[:len(data)-1], ','), encode(members)[1:]...)
+	}
+	return event{kind: k, name: name, data: data}
+}
+
 // answer is the provider's normal answer to the n-th request.
 func (p *Provider) answer(q *request, s *Script, b *Behaviour, n int, now time.Time) answer {
 	j := &job{request: q, p: p, s: s, b: b, n: n, now: now}

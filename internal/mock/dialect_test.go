@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -298,4 +300,34 @@ func tellEvent(kind, data string) string {
 		}[map[bool]string{true: e.Type, false: kind}[e.Type != ""]]
 	}
 	return ""
+}
+
+// No request brings the provider down: it is answered, or refused in JSON.
+func FuzzRequests(f *testing.F) {
+	for _, a := range apis() {
+		for _, stream := range []bool{true, false} {
+			c := a.request(stream)
+			f.Add(c.path, c.body)
+		}
+	}
+	f.Add("/v1/messages", claude(`"messages":[{"role":"user","content":"x"},`+claudeCall+`]`+claudeTools))
+	f.Add("/v1/responses", respond(`"input":[{"type":"reasoning"}]`+responsesTools))
+	f.Add("/v1beta/models/gemini-3:generateContent", contents("x", geminiTools))
+	f.Add("/model/m/converse", converse("x", converseTools))
+	f.Add("/v2/chat", cohereChat("x", cohereTools))
+	p := mock.New(mock.Script{})
+	f.Fuzz(func(t *testing.T, path, body string) {
+		req := httptest.NewRequest(http.MethodPost, "http://mock/", strings.NewReader(body))
+		u, err := url.Parse("http://mock" + path)
+		if err != nil || !strings.HasPrefix(path, "/") {
+			t.Skip()
+		}
+		req.URL = u
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, req)
+		if w.Code >= 400 && !json.Valid(w.Body.Bytes()) || w.Code >= 500 {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
 }

@@ -1,7 +1,12 @@
 // Package mock is the simulated provider behind `evergate mock`, `evergate demo` and the tests: an http.Handler that
-// speaks the OpenAI dialect (chat completions, legacy completions, embeddings, models; plain and streamed, tool calls,
-// usage) and fails on demand, in every way a real upstream was seen to fail. Its answers are deterministic. It knows
-// nothing of the gateway: no fault classes, no guards, no config; it is only ever met over HTTP.
+// speaks every dialect (OpenAI's chat completions, legacy completions, embeddings and Responses, Azure's forms of them,
+// Anthropic's Messages, Gemini, Vertex AI, Bedrock's Converse, Cohere; plain and streamed, tool calls, thoughts, usage) and
+// fails on demand, in every way a real upstream was seen to fail. Its answers are deterministic. It knows nothing of the
+// gateway: no fault classes, no guards, no config, and above all none of its codecs, so that it is an independent witness
+// of what they write; it is only ever met over HTTP.
+//
+// A dialect reads a request into a talk (what is asked), refuses what its real API refuses unless the script is lenient,
+// and writes a saying (what is said, the same for all) in its own words. docs/mock.md says what is answered to what.
 //
 // # Choosing a fault
 //
@@ -47,9 +52,9 @@
 // What a rule may match on, all of which must hold:
 //
 //	model        the request's model, * allowed
-//	path         /chat/completions, /completions, /embeddings, /models, with or without /v1, * allowed; without it the
-//	             rule is for requests to models only, never for GET /models, so that discovery does not use up an nth
-//	key          the credential as sent (Authorization: Bearer, api-key, x-api-key)
+//	path         such as /chat/completions, with or without /v1, * allowed; without it the rule is for requests to models
+//	             only, never for lists of models or stored responses, so that discovery does not use up an nth
+//	key          the credential as sent (Authorization: Bearer, api-key, x-api-key, x-goog-api-key, ?key=, AWS access key id)
 //	stream       true or false: what the request asked for
 //	schedule     phases in turn, from the start of the provider, such as "up 20s, down 10s"; they repeat, unless the last
 //	             has no duration ("up 30s, down 10s, up"), which then lasts for ever
@@ -68,7 +73,7 @@
 //	chunk_size   characters in each content chunk (default: a word)
 //	text         what the model says
 //
-//	status       HTTP status; from 300 with an OpenAI error body that fits it
+//	status       HTTP status; from 300 with an error body of the dialect that fits it
 //	code, type, message   words of that error, and of the error in a 200
 //	headers      a mapping of reply headers, sent with any status
 //	retry_after  short for the header of that name
@@ -82,7 +87,7 @@
 //	eof          end the body properly at this point, too early
 //	error        an error in a 200: a stream's error event at this point, or a plain body with an error object
 //	malformed    the content chunk of this number, from 1, is broken JSON; a plain body is cut in half
-//	no_done      no [DONE]
+//	no_done      no end marker ([DONE], message_stop, response.completed …)
 //	no_finish    no finish reason
 //	empty        no body at all
 //	html         a page of HTML in place of the answer
@@ -93,9 +98,9 @@
 //
 //	before_headers   nothing was sent (hang, reset, cut)
 //	headers          headers were sent, nothing else
-//	0                a stream's role chunk was sent, no content (plain: as headers)
+//	0                what opens a stream was sent, no content (plain: as headers)
 //	N                N content chunks were sent, or all if there are fewer (plain: half of the body)
-//	finish           the finish chunk was sent, but no usage and no [DONE] (plain: the body, but not its end)
+//	finish           the finish chunk was sent, but no usage and no end marker (plain: the body, but not its end)
 //	end              everything was sent but the end of the body
 //
 // Of hang, reset, cut, eof and error a behaviour has at most one. On HTTP/2, reset and cut are RST_STREAM.

@@ -19,7 +19,6 @@ type exchange struct {
 	rc   *http.ResponseController
 	r    *http.Request
 	q    *request
-	n    int // of the request
 	b    Behaviour
 	body io.Writer // w, or gzip on it
 	gz   *gzip.Writer

@@ -65,7 +65,7 @@ func geminiRequest(vertex bool) shape {
 		}),
 	})
 	if vertex {
-		s = s.with(fields("labels"))
+		s = s.with(fields("labels modelArmorConfig"))
 	}
 	return s
 }

@@ -71,7 +71,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	b, script := p.decide(q, seen)
 	x := newExchange(w, r, b, func(change func(*Seen)) { p.note(seen, change) })
-	x.q, x.n = q, seen.N
+	x.q = q
 	err = x.play(func() answer { return p.answer(q, script, &x.b, seen.N, time.Now()) })
 	if errors.Is(err, errAbort) {
 		panic(http.ErrAbortHandler) // the only way to break a connection that cannot be hijacked

@@ -215,9 +215,9 @@ func (j *job) responseFailed(e *apiError, sent int) event {
 		code = "server_error"
 	}
 	if sent == 0 {
-		return opening("error", map[string]any{"type": "error", "code": code, "message": message, "param": nil, "sequence_number": 0})
+		return typed(kindOpening, "error", map[string]any{"code": code, "message": message, "param": nil, "sequence_number": 0})
 	}
 	failed := j.response("failed", []any{})
 	failed["error"] = map[string]string{"code": code, "message": message}
-	return opening("response.failed", map[string]any{"type": "response.failed", "sequence_number": sent, "response": failed})
+	return typed(kindOpening, "response.failed", map[string]any{"sequence_number": sent, "response": failed})
 }

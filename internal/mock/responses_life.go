@@ -9,8 +9,8 @@ type life struct {
 }
 
 func (l *life) emit(k kind, name string, members map[string]any) {
-	members["type"], members["sequence_number"] = name, len(l.events)
-	l.events = append(l.events, event{kind: k, name: name, data: encode(members)})
+	members["sequence_number"] = len(l.events)
+	l.events = append(l.events, typed(k, name, members))
 }
 
 // item tells the life of one item of the output, and gives it whole.

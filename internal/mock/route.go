@@ -72,6 +72,8 @@ func (q *request) models(path string) {
 		q.dialect = gemini{}
 	case q.header.Get("Anthropic-Version") != "":
 		q.dialect = anthropic{}
+	case q.query.Has("page_size"), q.query.Has("endpoint"):
+		q.dialect = cohere{} // the same path and credential as OpenAI's: only its query tells them apart
 	}
 }
 

@@ -74,6 +74,9 @@ func (j *job) say() saying {
 		if j.says("redact") {
 			p.kind = partRedacted
 		}
+		if j.limit > 0 && j.limit < len(p.pieces) {
+			p.pieces = p.pieces[:j.limit]
+		}
 		s.parts = append(s.parts, p)
 		s.thought = len(p.pieces)
 	}

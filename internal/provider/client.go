@@ -63,7 +63,7 @@ func New(o Options, dial DialFunc) (*Client, error) {
 	}
 	c := &Client{
 		options: o, dialer: d, pooled: newTransport(&o, d), fresh: newTransport(&o, d), rules: rules, now: time.Now,
-		mask: newMasker(o.Credentials), fixed: map[string][]string{}, vendor: o.Vendor,
+		mask: newMasker(o.secrets()), fixed: map[string][]string{}, vendor: o.Vendor,
 	}
 	if c.vendor == nil {
 		c.vendor = Compatible()
@@ -162,7 +162,7 @@ func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response,
 	if path == "" {
 		return nil, &fault.Fault{Class: fault.Unable, Message: "the provider has no route for " + r.Dialect}
 	}
-	t, err := c.template(path, query)
+	t, err := c.placed(r, path, query)
 	if err != nil { // R9: a name like .. is none of a model, and leads elsewhere
 		return nil, &fault.Fault{Class: fault.ModelMissing, Message: "the model's name cannot stand in a path"}
 	}

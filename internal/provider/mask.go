@@ -20,10 +20,10 @@ type masker struct {
 	grams   map[string]struct{} // every part of gram bytes of the longer ones
 }
 
-func newMasker(credentials []Credential) *masker {
+func newMasker(secrets []Secret) *masker {
 	m := &masker{grams: map[string]struct{}{}}
-	for _, c := range credentials {
-		s := c.Value.Reveal()
+	for _, secret := range secrets {
+		s := secret.Reveal()
 		if s == "" || slices.Contains(m.secrets, s) {
 			continue
 		}

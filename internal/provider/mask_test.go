@@ -10,9 +10,9 @@ import (
 )
 
 func masks(secrets ...string) *masker {
-	var c []Credential
+	var c []Secret
 	for _, s := range secrets {
-		c = append(c, Credential{Value: Secret(s)})
+		c = append(c, Secret(s))
 	}
 	return newMasker(c)
 }

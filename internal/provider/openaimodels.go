@@ -14,6 +14,8 @@ type OpenAIModel struct {
 	Reasons bool
 	// NoChat: it is served by the Responses API alone (the pro, codex and deep-research variants, computer-use-preview).
 	NoChat bool
+	// CustomTools: it takes tools that take free text (GPT-5 and later).
+	CustomTools bool
 	// NoToolsInChat: chat completions refuse function tools unless reasoning is off (GPT-5.4 and later).
 	NoToolsInChat bool
 }
@@ -35,7 +37,7 @@ func ReadOpenAIModel(name string) OpenAIModel {
 			m.Reasons = true
 		}
 		if n, dot := majorMinor(version); n >= 5 {
-			m.Reasons = true
+			m.Reasons, m.CustomTools = true, true
 			m.NoToolsInChat = n > 5 || dot >= 4
 		}
 		switch w {
@@ -48,7 +50,7 @@ func ReadOpenAIModel(name string) OpenAIModel {
 		}
 	}
 	if m.NoChat = m.NoChat && (m.Reasons || len(words) > 0 && words[0] == "codex"); chat {
-		m.Reasons, m.NoToolsInChat = false, false
+		m.Reasons, m.CustomTools, m.NoToolsInChat = false, false, false
 	}
 	return m
 }
@@ -75,7 +77,7 @@ func majorMinor(s string) (major, minor int) {
 
 // Quirks are what requests for the model must keep to at OpenAI's own API.
 func (m OpenAIModel) Quirks() wire.Quirks {
-	q := wire.Quirks{MaxTokensField: "max_completion_tokens"}
+	q := wire.Quirks{MaxTokensField: "max_completion_tokens", CustomTools: m.CustomTools}
 	if m.Reasons {
 		// platform.openai.com/docs/guides/reasoning, /guides/latest-model: from GPT-5.1 on some are taken while the effort
 		// is none; a request may ask for an effort, so that they are never sent.

@@ -68,6 +68,15 @@ type Options struct {
 	Entra      Entra
 }
 
+// secrets are all values that no text may show.
+func (o *Options) secrets() []Secret {
+	var out []Secret
+	for _, c := range o.Credentials {
+		out = append(out, c.Value)
+	}
+	return append(out, o.AWS.SecretAccessKey, o.AWS.SessionToken, o.Entra.ClientSecret)
+}
+
 // AWS are credentials that sign requests. Without an access key they come from the AWS default chain, of the profile
 // if one is named.
 type AWS struct {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"evergate/internal/attempt"
 )
 
 // errOutside is a path that would leave the base URL's.
@@ -35,6 +37,25 @@ func (c *Client) template(path, query string) (*http.Request, error) {
 		if _, loaded := c.templates.LoadOrStore(key, t); !loaded {
 			c.templateCount.Add(1)
 		}
+	}
+	return t, nil
+}
+
+// placed is the template of a request, or one made for it alone where it goes to something below its dialect's route.
+func (c *Client) placed(r *attempt.Outgoing, path, query string) (*http.Request, error) {
+	if r.Method == "" && r.Below == "" && r.Query == "" {
+		return c.template(path, query)
+	}
+	if query != "" && r.Query != "" {
+		query += "&"
+	}
+	u, err := below(c.options.BaseURL, path+r.Below, query+r.Query)
+	if err != nil {
+		return nil, err
+	}
+	t := &http.Request{Method: r.Method, URL: u, Host: c.host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	if t.Host == "" {
+		t.Host = u.Host
 	}
 	return t, nil
 }

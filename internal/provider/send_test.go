@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -361,9 +362,10 @@ func TestConnectTimeout(t *testing.T) {
 
 // R13, R2, R58: the end of the context ends the exchange at once, and its cause says what it was.
 func TestContextEnds(t *testing.T) {
-	gone := make(chan struct{}, 8)
+	here, gone := make(chan struct{}, 8), make(chan struct{}, 8)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.ReadAll(r.Body)
+		here <- struct{}{}
 		if r.Header.Get("X-Title") != "" {
 			_ = http.NewResponseController(w).Flush()
 		}
@@ -385,13 +387,16 @@ func TestContextEnds(t *testing.T) {
 		for _, head := range []bool{false, true} {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			out, released := outgoing(`{}`)
+			var leaving sync.WaitGroup
 			if head {
 				out.Header.Set("X-Title", "head first")
 			} else {
-				time.AfterFunc(20*time.Millisecond, func() { cancel(tc.cause) })
+				leaving.Go(func() { <-here; cancel(tc.cause) })
 			}
 			resp, f := c.Send(ctx, out)
+			leaving.Wait()
 			if head {
+				<-here
 				if f != nil {
 					t.Fatal(f)
 				}

@@ -41,6 +41,8 @@ func (m *mint) fetch(ctx context.Context) (Token, error) {
 	return t, nil
 }
 
+func (m *mint) count() int { m.mu.Lock(); defer m.mu.Unlock(); return m.calls }
+
 func (m *mint) set(fail error) { m.mu.Lock(); m.fail = fail; m.mu.Unlock() }
 
 func TestTokens(t *testing.T) {
@@ -94,8 +96,8 @@ func TestTokens(t *testing.T) {
 				wg.Go(func() { get(t, tokens, "token-1", time.Second) })
 			}
 			wg.Wait()
-			if m.calls != 1 {
-				t.Errorf("%d fetches", m.calls)
+			if m.count() != 1 {
+				t.Errorf("%d fetches", m.count())
 			}
 		})
 	})
@@ -111,6 +113,7 @@ func TestTokens(t *testing.T) {
 					t.Errorf("%v", err)
 				}
 			})
+			synctest.Wait() // the fetch is on its way
 			wg.Go(func() { get(t, tokens, "token-1", time.Second) })
 			wg.Wait()
 		})
@@ -155,9 +158,9 @@ func TestTokensHoldOff(t *testing.T) {
 			if took := try(); took != time.Second {
 				t.Errorf("a fetch took %v", took)
 			}
-			calls := m.calls
+			calls := m.count()
 			time.Sleep(hold*time.Second - time.Millisecond)
-			if took := try(); took != 0 || m.calls != calls {
+			if took := try(); took != 0 || m.count() != calls {
 				t.Errorf("asked again before %v s were over", int(hold))
 			}
 			time.Sleep(time.Millisecond)
@@ -169,11 +172,15 @@ func TestTokensHoldOff(t *testing.T) {
 		// A good token outlives a failure to renew it.
 		m.set(down)
 		time.Sleep(57 * time.Minute)
+		calls := m.count()
 		for range 3 {
 			if _, err := tokens.Get(t.Context()); err != nil {
 				t.Error(err)
 			}
 			time.Sleep(30 * time.Second)
+		}
+		if m.count() != calls+3 {
+			t.Errorf("asked %d times: what failed before the last success counts no more", m.count()-calls)
 		}
 	})
 }

@@ -244,15 +244,15 @@ func TestAuthorizeFails(t *testing.T) {
 		})
 	}
 	// R13: the caller's own end comes first.
+	ctx, cancel := context.WithCancel(t.Context())
 	c := newClient(t, "http://up.test", func(o *Options) {
 		o.Vendor = Compatible()
 		o.Vendor.Authorize = func(ctx context.Context, _ *http.Request, _ []byte, _ *Credential) error {
+			cancel()
 			<-ctx.Done()
 			return known
 		}
 	}, nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	out, _ := outgoing("{}")
 	if _, f := c.Send(ctx, out); f.Class != fault.ClientGone {
 		t.Errorf("%v", f)

@@ -60,6 +60,9 @@ type Quirks struct {
 	CustomTools bool
 	// ShortCallIDs: the id of a tool call must be nine letters or digits (Mistral).
 	ShortCallIDs bool
+	// NoThinking is the member that turns thinking off, such as "thinking":{"type":"disabled"}; empty: there is none, and the
+	// wish is noted as lost.
+	NoThinking string
 	// PlainContent: a message's content must be a string where it is nothing but text; else a user's texts stay parts.
 	PlainContent bool
 	// PlainSchema: JSON schemas of formats are not known; json_object is sent and the schema noted as lost.

@@ -30,9 +30,10 @@ type Options struct {
 	Authority string
 }
 
-// What the dated API has learned: OpenAI's responses, and the newer name of the output limit.
+// What the dated API has learned: OpenAI's responses, the developer's role, and the newer name of the output limit.
 const (
 	sinceResponses           = "2025-03-01"
+	sinceDeveloper           = "2024-12-01"
 	sinceMaxCompletionTokens = "2024-09-01"
 )
 
@@ -108,6 +109,10 @@ func (a *api) quirks(deployment string) wire.Quirks {
 	q := provider.ReadOpenAIModel(deployment).Quirks()
 	if q.Refuses == nil && (a.dated || foreign(deployment)) || !a.since(sinceMaxCompletionTokens) {
 		q.MaxTokensField = "max_tokens"
+	}
+	if a.dated { // learned late or never, and there is another way to say the same
+		q.CustomTools = false
+		q.DeveloperRole = q.DeveloperRole && a.since(sinceDeveloper)
 	}
 	return q
 }

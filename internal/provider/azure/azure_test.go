@@ -88,6 +88,11 @@ func TestQuirks(t *testing.T) {
 			t.Errorf("%s %s: %+v", tc.version, tc.deployment, q)
 		}
 	}
+	for version, want := range map[string][2]bool{"": {true, true}, "2025-04-01-preview": {true, false}, "2024-10-21": {false, false}} {
+		if q := vendor(t, Options{APIVersion: version}).Quirks("gpt-5"); q.DeveloperRole != want[0] || q.CustomTools != want[1] {
+			t.Errorf("%s: %+v", version, q)
+		}
+	}
 	if v := vendor(t, Options{}); v.Maker("d") != llm.OpenAI || v.AuthHeader != "Api-Key" || v.AuthPrefix != "" || v.Models.Path != "" {
 		t.Error("maker, key header or list")
 	}

@@ -87,7 +87,7 @@ func maker(model string) llm.Vendor {
 }
 
 // geographies begin the ids of inference profiles, which are models by way of several regions.
-var geographies = []string{"us.", "eu.", "apac.", "global.", "us-gov.", "jp.", "au.", "ca.", "sa.", "me.", "af."} //nolint:gochecknoglobals // a constant
+var geographies = []string{"us.", "eu.", "apac.", "global.", "us-gov.", "jp.", "au.", "ca.", "sa.", "me.", "af."}
 
 // bare is a model's own id: without the ARN that it may stand in, and without a profile's geography.
 func bare(model string) string {

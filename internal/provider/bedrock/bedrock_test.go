@@ -50,7 +50,8 @@ func TestModels(t *testing.T) {
 		{
 			"arn:aws:bedrock:us-east-1:123456789012:inference-profile/eu.anthropic.claude-sonnet-4-20250514-v1:0",
 			"/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Ainference-profile%2Feu.anthropic.claude-sonnet-4-20250514-v1%3A0/converse",
-			llm.Anthropic, []string{converse},
+			llm.Anthropic,
+			[]string{converse},
 		},
 		{"arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3", "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fa1b2c3/converse", "", []string{converse}},
 		{"amazon.titan-embed-text-v2:0", "/model/amazon.titan-embed-text-v2%3A0/invoke", llm.Amazon, []string{titanEmbed}},

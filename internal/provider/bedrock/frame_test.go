@@ -58,11 +58,13 @@ func TestFrames(t *testing.T) {
 		{"a name that is none", event("a\nb", "{}"), "data: {\"a\\nb\":{}}\n\n"},
 		{"no message type", []string{":event-type", "x", "{}"}, "event: x\ndata: {\"x\":{}}\n\n"},
 		{
-			"exception", []string{":message-type", "exception", ":exception-type", "throttlingException", `{"message":"Too many requests."}`},
+			"exception",
+			[]string{":message-type", "exception", ":exception-type", "throttlingException", `{"message":"Too many requests."}`},
 			"event: error\ndata: {\"exception\":\"throttlingException\",\"message\":\"Too many requests.\"}\n\n",
 		},
 		{
-			"exception with more members", []string{":message-type", "exception", ":exception-type", "modelStreamErrorException", ` {"message":"m","originalStatusCode":500} `},
+			"exception with more members",
+			[]string{":message-type", "exception", ":exception-type", "modelStreamErrorException", ` {"message":"m","originalStatusCode":500} `},
 			"event: error\ndata: {\"exception\":\"modelStreamErrorException\",\"message\":\"m\",\"originalStatusCode\":500} \n\n",
 		},
 		{"exception without words", []string{":message-type", "exception", ":exception-type", "internalServerException", ""}, "event: error\ndata: {\"exception\":\"internalServerException\"}\n\n"},
@@ -70,7 +72,8 @@ func TestFrames(t *testing.T) {
 		{"exception in plain words", []string{":message-type", "exception", ":exception-type", "e", `no "JSON`}, "event: error\ndata: {\"exception\":\"e\",\"message\":\"no \\\"JSON\"}\n\n"},
 		{"exception of broken JSON", []string{":message-type", "exception", ":exception-type", "e", `{"a":`}, "event: error\ndata: {\"exception\":\"e\",\"message\":\"{\\\"a\\\":\"}\n\n"},
 		{
-			"error", []string{":message-type", "error", ":error-code", "InternalError", ":error-message", "went wrong", ""},
+			"error",
+			[]string{":message-type", "error", ":error-code", "InternalError", ":error-message", "went wrong", ""},
 			"event: error\ndata: {\"exception\":\"InternalError\",\"message\":\"went wrong\"}\n\n",
 		},
 	} {

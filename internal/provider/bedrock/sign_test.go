@@ -159,7 +159,7 @@ func check(t *testing.T, a *arrived, secret, token string) {
 		t.Errorf("%s does not fit the request", a.header.Get("Authorization"))
 	}
 	for name, want := range map[string]bool{
-		"host": true, "content-type": true, "x-amz-date": true, "x-amz-security-token": token != "", "x-amzn-bedrock-guardrailidentifier": true,
+		"host": true, "content-type": true, "x-amz-date": true, "x-amz-security-token": token != "", "x-amzn-bedrock-guardrailidentifier": a.header.Get("X-Amzn-Bedrock-Guardrailidentifier") != "",
 		"user-agent": false, "x-trace": false,
 	} {
 		if slices.Contains(signed, name) != want {
@@ -234,7 +234,8 @@ func TestDefaultChain(t *testing.T) {
 	s.chain = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) { return aws.Credentials{}, ctx.Err() })
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := ask(gone); !errors.Is(err, context.Canceled) || errors.As(err, &f) && f.Class == fault.Auth && err == error(f) {
+	f = nil
+	if _, err := ask(gone); !errors.Is(err, context.Canceled) || errors.As(err, &f) {
 		t.Errorf("after the caller left: %v", err)
 	}
 }

@@ -57,10 +57,11 @@ const maxTokens = "max_tokens"
 func presets() []preset {
 	return []preset{
 		// console.groq.com/docs/openai: 400 for these, and for n other than 1.
-		{name: "groq", quirks: wire.Quirks{MaxTokensField: "max_completion_tokens", Refuses: []string{"logprobs", "top_logprobs", "logit_bias", "messages[].name", "n"}}},
+		{name: "groq", quirks: wire.Quirks{MaxTokensField: "max_completion_tokens", Refuses: []string{"logprobs", "top_logprobs", "logit_bias", "name", "n"}}},
 
 		// docs.mistral.ai/api: unknown fields are answered with 422 extra_forbidden; the seed is called random_seed there.
-		{name: "mistral", quirks: wire.Quirks{MaxTokensField: maxTokens, RequiredWord: "any", Refuses: []string{
+		// "Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9".
+		{name: "mistral", quirks: wire.Quirks{MaxTokensField: maxTokens, RequiredWord: "any", ShortCallIDs: true, Refuses: []string{
 			"seed", "logit_bias", "logprobs", "top_logprobs", "user", "service_tier", "store", "stream_options", "verbosity",
 			"max_completion_tokens", "reasoning_effort", "prompt_cache_key", "safety_identifier", "modalities", "audio",
 			"web_search_options",
@@ -68,8 +69,9 @@ func presets() []preset {
 
 		// api-docs.deepseek.com/guides/thinking_mode, /guides/json_mode: a turn that called tools must come back with its
 		// thoughts, elsewhere they are ignored; json_object is the only format. /guides/reasoning_model for the older id.
+		// /api/create-chat-completion: contents are strings.
 		{
-			name: "deepseek", quirks: wire.Quirks{MaxTokensField: maxTokens, ReasoningField: "reasoning_content", PlainSchema: true},
+			name: "deepseek", quirks: wire.Quirks{MaxTokensField: maxTokens, ReasoningField: "reasoning_content", PlainSchema: true, PlainContent: true},
 			byModel: []modelQuirk{{begins: []string{"deepseek-reasoner"}, refuses: []string{"logprobs", "top_logprobs", "tool_choice"}}},
 		},
 
@@ -119,7 +121,7 @@ func presets() []preset {
 		// ai.google.dev/gemini-api/docs/openai: what it does not know it refuses ("Unknown name … Cannot find field").
 		{name: "gemini-openai", google: true, quirks: wire.Quirks{MaxTokensField: maxTokens, Refuses: []string{
 			"frequency_penalty", "presence_penalty", "logit_bias", "seed", "store", "metadata", "user", "prediction", "verbosity",
-			"prompt_cache_key", "safety_identifier", "messages[].name",
+			"prompt_cache_key", "safety_identifier", "name",
 		}}},
 
 		// models.github.ai serves OpenAI's models by OpenAI's rules (see quirksOf) and others.

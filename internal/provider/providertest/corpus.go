@@ -112,7 +112,7 @@ func classify(c *provider.Client, r response) *fault.Fault {
 
 func read(t *testing.T, path string) response {
 	t.Helper()
-	b, err := os.ReadFile(path)
+	b, err := os.ReadFile(path) //nolint:gosec // a file of the package's own testdata
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func newEndpoint(t *testing.T, status int, reply string) *endpoint {
 	return e
 }
 
-var privateKey = sync.OnceValue(func() string { //nolint:gochecknoglobals // made once, it takes a while
+var privateKey = sync.OnceValue(func() string {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		panic(err)

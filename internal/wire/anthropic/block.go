@@ -1,6 +1,9 @@
 package anthropic
 
 import (
+	"bytes"
+	"unicode/utf8"
+
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 )
@@ -16,36 +19,38 @@ type blockIn struct {
 	raw                                   []byte
 }
 
-// read reads one block, a valid object.
-func (b *blockIn) read(raw []byte) {
-	b.raw = raw
-	r := jsonscan.New(raw)
-	r.Object()
+// read reads one block of the text that r reads. What is no object has no kind.
+func (b *blockIn) read(r *jsonscan.Reader, text []byte) {
+	r.Kind() // stands on the value now
+	from := r.Offset()
+	if !r.Object() {
+		return
+	}
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		if r.Null() {
 			continue
 		}
 		switch string(key) {
 		case "type":
-			b.kind, _ = r.Text()
+			b.kind = blockWord(r)
 		case "text":
-			b.text, _ = r.Text()
+			b.text, _ = textFrom(r)
 		case "thinking":
-			b.thinking, _ = r.Text()
+			b.thinking, _ = textFrom(r)
 		case "signature":
-			b.sign, _ = r.Text()
+			b.sign, _ = textFrom(r)
 		case "data":
-			b.data, _ = r.Text()
+			b.data, _ = textFrom(r)
 		case "id":
-			b.id, _ = r.Text()
+			b.id, _ = textFrom(r)
 		case "name":
-			b.name, _ = r.Text()
+			b.name, _ = textFrom(r)
 		case "tool_use_id":
-			b.toolUseID, _ = r.Text()
+			b.toolUseID, _ = textFrom(r)
 		case "title":
-			b.title, _ = r.Text()
+			b.title, _ = textFrom(r)
 		case "context":
-			b.context, _ = r.Text()
+			b.context, _ = textFrom(r)
 		case "input":
 			b.input = r.Raw()
 		case "content":
@@ -59,13 +64,41 @@ func (b *blockIn) read(raw []byte) {
 			}
 			b.wantsCitations = string(valueOf(membersOf(r.Raw()), "enabled")) == "true"
 		case "cache_control":
-			b.cache = readCache(&r)
+			b.cache = readCache(r)
 		case "is_error":
 			b.isError, _ = r.Bool()
 		default:
 			r.Skip()
 		}
 	}
+	b.raw = text[from:r.Offset()]
+}
+
+// blockWord reads a block's type; for the common ones that costs no allocation.
+func blockWord(r *jsonscan.Reader) string {
+	word, _ := r.Literal()
+	switch string(word) {
+	case "text":
+		return "text"
+	case "tool_use":
+		return "tool_use"
+	case "tool_result":
+		return "tool_result"
+	case "thinking":
+		return "thinking"
+	case "image":
+		return "image"
+	}
+	return string(word)
+}
+
+// textFrom is Reader.Text with one piece of garbage at most: contents are long and full of escapes.
+func textFrom(r *jsonscan.Reader) (text string, ok bool) {
+	raw, ok := r.RawString()
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return string(raw), ok
+	}
+	return string(jsonscan.AppendUnescaped(make([]byte, 0, len(raw)), raw)), ok
 }
 
 // appendPart appends what the block is, for the kinds that requests and replies have in common. What only the vendor
@@ -142,7 +175,7 @@ func (b *blockIn) media() (m *llm.Media, ok bool) {
 func plainText(raw []byte) (text string) {
 	r := jsonscan.New(raw)
 	if r.Kind() == jsonscan.String {
-		text, _ = r.Text()
+		text, _ = textFrom(r)
 		return text
 	}
 	if !r.Array() {
@@ -199,13 +232,13 @@ func readCitation(raw []byte) (c llm.Citation, ok bool) {
 	for key, more := r.Key(); more; key, more = r.Key() {
 		switch string(key) {
 		case "cited_text":
-			c.Quote, _ = r.Text()
+			c.Quote, _ = textFrom(r)
 		case "title", "document_title":
 			if title, ok := r.Text(); ok {
 				c.Title = title
 			}
 		case "url":
-			c.URL, _ = r.Text()
+			c.URL, _ = textFrom(r)
 		case "source": // of a search result: mostly an address
 			if source, _ := r.Text(); c.URL == "" {
 				c.URL = source

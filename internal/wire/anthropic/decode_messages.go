@@ -2,29 +2,74 @@ package anthropic
 
 import (
 	"fmt"
+	"strconv"
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 )
 
-func (d *reading) system(r *jsonscan.Reader) {
-	d.q.System = append(d.content(r, "system", false), d.q.System...)
+// step is one on the way to where the reading is: a member by name, or an element by number.
+type step struct {
+	name  string
+	index int
 }
 
-func (d *reading) messages(r *jsonscan.Reader) {
+// enter notes where the reading goes, and gives what leave needs; the way is written out only when there is a mistake.
+func (d *reading) enter(name string, index int) (back int) {
+	d.path = append(d.path, step{name, index})
+	return len(d.path) - 1
+}
+
+func (d *reading) leave(back int) { d.path = d.path[:back] }
+
+// here is where the reading is, and a member of that if there is one named.
+func (d *reading) here(member string) string {
+	var at []byte
+	for _, s := range d.path {
+		if s.name != "" {
+			at = append(at, s.name...)
+		} else {
+			at = strconv.AppendInt(at, int64(s.index), 10)
+		}
+		at = append(at, '.')
+	}
+	if member == "" {
+		return string(at[:len(at)-1])
+	}
+	return string(at) + member
+}
+
+// failAt notes a mistake in a member of what is being read.
+func (d *reading) failAt(member, what string) {
+	at := d.here(member)
+	d.fail(at, strconv.Quote(at)+" "+what)
+}
+
+func (d *reading) wrongAt(member, want string, got jsonscan.Kind) { d.wrong(d.here(member), want, got) }
+
+func (d *reading) system(r *jsonscan.Reader, text []byte) {
+	back := d.enter("system", 0)
+	d.q.System = append(d.content(r, text, false), d.q.System...)
+	d.leave(back)
+}
+
+func (d *reading) messages(r *jsonscan.Reader, text []byte) {
 	if kind := r.Kind(); !r.Array() {
 		d.wrong("messages", "an array of messages", kind)
 		return
 	}
 	d.names = map[string]string{}
+	back := d.enter("messages", 0)
 	for i := 0; r.Elem() && d.err == nil; i++ {
-		param := fmt.Sprintf("messages.%d", i)
+		back := d.enter("", i)
 		if kind := r.Kind(); kind != jsonscan.Object {
-			d.wrong(param, "an object with role and content", kind)
+			d.wrongAt("", "an object with role and content", kind)
 			return
 		}
-		d.message(r.Raw(), param)
+		d.message(r, text)
+		d.leave(back)
 	}
+	d.leave(back)
 	if d.err == nil && len(d.q.Messages) == 0 && len(d.q.System) == 0 {
 		d.fail("messages", `"messages" is empty: at least one message is needed`)
 	}
@@ -32,21 +77,25 @@ func (d *reading) messages(r *jsonscan.Reader) {
 
 // message reads one turn. Role system in the middle is a system prompt that comes late; at the start it is one like any
 // other.
-func (d *reading) message(raw []byte, param string) {
+func (d *reading) message(r *jsonscan.Reader, text []byte) {
 	var m llm.Message
 	var role string
 	hasContent := false
-	var content jsonscan.Reader
-	r := jsonscan.New(raw)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
 		case "role":
-			role = d.text(&r, param+".role")
+			kind := r.Kind()
+			word, isText := r.Literal()
+			if role = string(word); !isText {
+				d.wrongAt("role", "a string", kind)
+			}
 		case "content":
 			if !r.Null() {
 				hasContent = true
-				content = jsonscan.New(r.Raw())
+				back := d.enter("content", 0)
+				m.Content = d.content(r, text, true)
+				d.leave(back)
 			}
 		case "id", "type", "model", "stop_reason", "stop_sequence", "usage": // of a reply that was sent back as it came
 			r.Skip()
@@ -64,14 +113,13 @@ func (d *reading) message(raw []byte, param string) {
 	case "system", "developer":
 		m.Role = llm.System
 	default:
-		d.fail(param+".role", fmt.Sprintf("%q must be user or assistant, not %q", param+".role", role))
+		d.failAt("role", fmt.Sprintf("must be user or assistant, not %q", role))
 		return
 	}
 	if !hasContent {
-		d.fail(param+".content", fmt.Sprintf("%q is missing", param+".content"))
+		d.failAt("content", "is missing")
 		return
 	}
-	m.Content = d.content(&content, param+".content", true)
 	if m.Role == llm.System && len(d.q.Messages) == 0 {
 		d.q.System = append(d.q.System, m.Content...)
 		return
@@ -80,52 +128,53 @@ func (d *reading) message(raw []byte, param string) {
 }
 
 // content reads text or an array of blocks.
-func (d *reading) content(r *jsonscan.Reader, param string, all bool) (parts []llm.Part) {
+func (d *reading) content(r *jsonscan.Reader, text []byte, all bool) (parts []llm.Part) {
 	switch kind := r.Kind(); kind {
 	case jsonscan.String:
-		text, _ := r.Text()
-		return []llm.Part{{Kind: llm.Text, Text: text}}
+		said, _ := textFrom(r)
+		return []llm.Part{{Kind: llm.Text, Text: said}}
 	case jsonscan.Array:
 		r.Array()
 		for i := 0; r.Elem() && d.err == nil; i++ {
-			at := fmt.Sprintf("%s.%d", param, i)
+			back := d.enter("", i)
 			if kind := r.Kind(); kind != jsonscan.Object {
-				d.wrong(at, "a content block", kind)
+				d.wrongAt("", "a content block", kind)
 				return parts
 			}
 			var b blockIn
-			b.read(r.Raw())
+			b.read(r, text)
 			if !all && b.kind != "text" {
-				d.fail(at+".type", fmt.Sprintf("%q must be text, not %q", at+".type", b.kind))
+				d.failAt("type", fmt.Sprintf("must be text, not %q", b.kind))
 				return parts
 			}
-			parts = d.part(parts, &b, at)
+			parts = d.part(parts, &b)
+			d.leave(back)
 		}
 		return parts
 	case jsonscan.Null:
 		r.Skip()
 	default:
-		d.wrong(param, "a string or an array of content blocks", kind)
+		d.wrongAt("", "a string or an array of content blocks", kind)
 		r.Skip()
 	}
 	return nil
 }
 
 // part appends what a block of a request is.
-func (d *reading) part(parts []llm.Part, b *blockIn, at string) []llm.Part {
+func (d *reading) part(parts []llm.Part, b *blockIn) []llm.Part {
 	switch b.kind {
 	case "":
-		d.fail(at+".type", fmt.Sprintf("%q is missing", at+".type"))
+		d.failAt("type", "is missing")
 		return parts
 	case "image":
 		m, ok := b.media()
 		if !ok {
-			d.fail(at+".source", fmt.Sprintf("%q must be of type base64, url or file", at+".source"))
+			d.failAt("source", "must be of type base64, url or file")
 			return parts
 		}
 		return append(parts, llm.Part{Kind: llm.Image, Media: m, Cache: b.cache})
 	case "document":
-		return d.document(parts, b, at)
+		return d.document(parts, b)
 	case "search_result":
 		m := llm.Media{Type: "text/plain", Name: b.title, PlainText: plainText(b.content)}
 		if source := textOf(b.source); source != "" && m.PlainText != "" {
@@ -137,14 +186,16 @@ func (d *reading) part(parts []llm.Part, b *blockIn, at string) []llm.Part {
 		return append(parts, llm.Part{Kind: llm.Document, Media: &m, Cache: b.cache})
 	case "tool_use":
 		if b.name == "" {
-			d.fail(at+".name", fmt.Sprintf("%q is missing", at+".name"))
+			d.failAt("name", "is missing")
 		}
 		d.names[b.id] = b.name
 	case "tool_result":
 		var content []llm.Part
 		if len(b.content) > 0 {
 			r := jsonscan.New(b.content)
-			content = d.content(&r, at+".content", true)
+			back := d.enter("content", 0)
+			content = d.content(&r, b.content, true)
+			d.leave(back)
 		}
 		return append(parts, llm.Part{Kind: llm.ToolResult, Cache: b.cache, Result: &llm.Result{
 			CallID: b.toolUseID, Name: d.names[b.toolUseID], Content: content, Error: b.isError,
@@ -154,17 +205,21 @@ func (d *reading) part(parts []llm.Part, b *blockIn, at string) []llm.Part {
 }
 
 // document appends a document. One that is made of blocks becomes text where it is nothing else.
-func (d *reading) document(parts []llm.Part, b *blockIn, at string) []llm.Part {
+func (d *reading) document(parts []llm.Part, b *blockIn) []llm.Part {
 	m, ok := b.media()
 	switch {
 	case ok:
 	case b.sourceKind() == "content" && onlyText(valueOf(membersOf(b.source), "content")):
 		m = &llm.Media{Type: "text/plain", PlainText: plainText(valueOf(membersOf(b.source), "content"))}
 	case b.sourceKind() == "content":
-		r := jsonscan.New(valueOf(membersOf(b.source), "content"))
-		return append(parts, d.content(&r, at+".source.content", true)...)
+		content := valueOf(membersOf(b.source), "content")
+		r := jsonscan.New(content)
+		back := d.enter("source.content", 0)
+		parts = append(parts, d.content(&r, content, true)...)
+		d.leave(back)
+		return parts
 	default:
-		d.fail(at+".source", fmt.Sprintf("%q must be of type base64, url, text, content or file", at+".source"))
+		d.failAt("source", "must be of type base64, url, text, content or file")
 		return parts
 	}
 	m.Name = b.title

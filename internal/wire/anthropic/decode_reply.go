@@ -27,7 +27,7 @@ func (Messages) DecodeReply(body []byte) (*llm.Reply, error) {
 			}
 			for r.Elem() {
 				var b blockIn
-				if b.read(r.Raw()); b.kind != "" {
+				if b.read(&r, body); b.kind != "" {
 					c.Content = b.appendPart(c.Content)
 				}
 			}

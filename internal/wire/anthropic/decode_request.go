@@ -16,6 +16,7 @@ func (Messages) DecodeRequest(r *wire.Request) (*llm.Request, error) { return de
 type reading struct {
 	q     *llm.Request
 	names map[string]string // of tools, by the ids of their calls
+	path  []step            // to the content that is being read
 	err   *wire.RequestError
 }
 
@@ -38,9 +39,9 @@ func decodeRequest(in *wire.Request, limited bool) (*llm.Request, error) {
 			hasLimit = true
 			d.q.MaxTokens = d.int(&r, "max_tokens", 1)
 		case "system":
-			d.system(&r)
+			d.system(&r, in.Body)
 		case "messages":
-			d.messages(&r)
+			d.messages(&r, in.Body)
 		case "tools":
 			d.tools(&r)
 		case "tool_choice":
@@ -131,7 +132,7 @@ func (d *reading) number(r *jsonscan.Reader, param string) *float64 {
 
 func (d *reading) text(r *jsonscan.Reader, param string) string {
 	kind := r.Kind()
-	s, ok := r.Text()
+	s, ok := textFrom(r)
 	if !ok {
 		d.wrong(param, "a string", kind)
 	}

@@ -172,7 +172,7 @@ func (w *writing) formatNote() string {
 		if w.holdsSchema() {
 			return ""
 		}
-		w.drop("response_format")
+		w.drop("json_schema")
 		return "Answer with JSON that keeps to this JSON Schema and with nothing else, no text around it, no code fence:\n" +
 			string(w.q.Format.Schema)
 	case llm.FreeText:

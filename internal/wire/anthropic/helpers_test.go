@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"evergate/internal/llm"
 	"evergate/internal/sse"
 	"evergate/internal/wire"
@@ -32,6 +34,9 @@ func files(tb testing.TB, folder string) map[string][]byte {
 	}
 	return out
 }
+
+// wholeBytes compares raw JSON at once: byte for byte takes its time.
+var wholeBytes = cmp.Comparer(bytes.Equal)
 
 // frames cuts a stream into its events.
 func frames(tb testing.TB, stream []byte) (out []sse.Frame) {
@@ -227,3 +232,5 @@ func grammar(stream []byte) error {
 	}
 	return nil
 }
+
+func containsMessage(err error, message string) bool { return strings.Contains(err.Error(), message) }

@@ -17,7 +17,7 @@ func generationOf(model string) generation {
 	if !found {
 		return 0
 	}
-	major, minor := -1, -1
+	major := -1
 	for word := range strings.FieldsFuncSeq(rest, func(r rune) bool { return strings.ContainsRune("-.:@/_", r) }) {
 		n := 0
 		for _, c := range []byte(word) {
@@ -35,8 +35,7 @@ func generationOf(model string) generation {
 		case major < 0:
 			major = n
 		default:
-			minor = n
-			return generation(major*100 + minor)
+			return generation(major*100 + n)
 		}
 	}
 	switch {

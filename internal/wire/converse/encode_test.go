@@ -128,7 +128,8 @@ var encodings = []encoding{
 		name: "no tools wanted but the history has them",
 		q: llm.Request{
 			Messages: []llm.Message{
-				says(llm.User, "hi"), {Role: llm.Assistant, Content: []llm.Part{call("a", "weather", "{}")}},
+				says(llm.User, "hi"),
+				{Role: llm.Assistant, Content: []llm.Part{call("a", "weather", "{}")}},
 				{Role: llm.User, Content: []llm.Part{result("a", text("rain"))}},
 			},
 			Tools: []llm.Tool{weather}, Choice: llm.ToolChoice{How: llm.None},
@@ -146,7 +147,8 @@ var encodings = []encoding{
 		name: "case 109, tools in the history and none declared",
 		q: llm.Request{
 			Messages: []llm.Message{
-				says(llm.User, "list"), {Role: llm.Assistant, Content: []llm.Part{call("toolu_1", "ls", `{"path":"/"}`), call("toolu_2", "ls", "")}},
+				says(llm.User, "list"),
+				{Role: llm.Assistant, Content: []llm.Part{call("toolu_1", "ls", `{"path":"/"}`), call("toolu_2", "ls", "")}},
 				{Role: llm.User, Content: []llm.Part{result("toolu_1", text("etc")), result("toolu_2"), text("Summarise.")}},
 			},
 		},
@@ -157,7 +159,8 @@ var encodings = []encoding{
 		q: llm.Request{
 			Tools: []llm.Tool{weather},
 			Messages: []llm.Message{
-				says(llm.User, "both"), {Role: llm.Assistant, Content: []llm.Part{text(""), call("a", "weather", `{"b":1}`), call("b", "weather", `{broken`)}},
+				says(llm.User, "both"),
+				{Role: llm.Assistant, Content: []llm.Part{text(""), call("a", "weather", `{"b":1}`), call("b", "weather", `{broken`)}},
 				{Role: llm.User, Content: []llm.Part{result("a", text("sunny"))}},
 				says(llm.System, "hurry"),
 				{Role: llm.User, Content: []llm.Part{{
@@ -245,7 +248,8 @@ var encodings = []encoding{
 	{
 		name: "the model's own pictures",
 		q: llm.Request{Messages: []llm.Message{
-			says(llm.User, "draw"), {Role: llm.Assistant, Content: []llm.Part{{Kind: llm.Image, Media: &llm.Media{Type: "image/png", Data: "AAAA"}}}},
+			says(llm.User, "draw"),
+			{Role: llm.Assistant, Content: []llm.Part{{Kind: llm.Image, Media: &llm.Media{Type: "image/png", Data: "AAAA"}}}},
 			says(llm.User, "again"),
 		}},
 		dropped: []string{"images"},
@@ -268,11 +272,12 @@ var encodings = []encoding{
 			Messages: []llm.Message{
 				says(llm.User, "x"),
 				{Role: llm.Assistant, Content: []llm.Part{
-					thought("unsealed", nil), thought("foreign", &llm.Seal{Vendor: llm.OpenAI, Kind: llm.Encrypted, Data: "gAAA"}),
+					thought("unsealed", nil), thought("another's", &llm.Seal{Vendor: llm.Google, Kind: llm.Signed, Data: "CAE="}), thought("foreign", &llm.Seal{Vendor: llm.OpenAI, Kind: llm.Encrypted, Data: "gAAA"}),
 					thought("mine", &llm.Seal{Vendor: llm.Anthropic, Kind: llm.Signed, Data: "Eu0=/+"}),
 					thought("", &llm.Seal{Vendor: llm.Anthropic, Kind: llm.Redacted, Data: "EtkEC"}),
 					thought("", &llm.Seal{Vendor: llm.Anthropic, Kind: llm.Redacted, Data: "converse:AAH/"}),
-					{Kind: llm.Text, Text: "calling", Citations: []llm.Citation{{URL: "u"}}, Signature: &llm.Seal{Vendor: llm.Google}}, call("a", "weather", "{}"),
+					{Kind: llm.Text, Text: "calling", Citations: []llm.Citation{{URL: "u"}}, Signature: &llm.Seal{Vendor: llm.Google}},
+					call("a", "weather", "{}"),
 				}},
 				{Role: llm.User, Content: []llm.Part{result("a", text("rain"))}},
 			},
@@ -507,8 +512,14 @@ func TestDocumentName(t *testing.T) {
 	t.Parallel()
 	taken := map[string]bool{}
 	for _, c := range [][2]string{
-		{"report.pdf", "report"}, {"report.txt", "report 2"}, {"", "document"}, {"...", "document 2"}, {"a/b\\c  d", "a b c d"},
-		{"Bücher", "B cher"}, {".gitignore", "gitignore"}, {strings.Repeat("x", 300), strings.Repeat("x", 190)},
+		{"report.pdf", "report"},
+		{"report.txt", "report 2"},
+		{"", "document"},
+		{"...", "document 2"},
+		{"a/b\\c  d", "a b c d"},
+		{"Bücher", "B cher"},
+		{".gitignore", "gitignore"},
+		{strings.Repeat("x", 300), strings.Repeat("x", 190)},
 	} {
 		if got := documentName(c[0], taken); got != c[1] {
 			t.Errorf("%q: %q, want %q", c[0], got, c[1])

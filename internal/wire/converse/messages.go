@@ -177,7 +177,7 @@ func (w *writer) renderResult(r *llm.Result) {
 	empty := len(w.buf)
 	for i := range r.Content {
 		p := &r.Content[i]
-		switch p.Kind { //nolint:exhaustive // the others have no block here
+		switch p.Kind {
 		case llm.Text, llm.Refusal:
 			if !isBlank(p.Text) {
 				w.buf = stringMember(append(comma(w.buf), '{'), "text", p.Text)

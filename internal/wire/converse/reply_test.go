@@ -1,6 +1,7 @@
 package converse
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -207,6 +208,10 @@ func TestJudgeEvent(t *testing.T) {
 		})
 	}
 	p := wire.Progress{OpenTool: true}
+	if (Converse{}).JudgeEvent([]byte(`{"messageStop":{"stopReason":"tool_use"}}`), &p); p.OpenTool {
+		t.Error("the call stays open at the finish")
+	}
+	p = wire.Progress{OpenTool: true}
 	if (Converse{}).JudgeEvent([]byte(`{"contentBlockStop":{"contentBlockIndex":0}}`), &p); p.OpenTool {
 		t.Error("the call stays open")
 	}
@@ -294,6 +299,16 @@ func TestAppendUnsealed(t *testing.T) {
 	for _, whole := range []string{want, `{"messages":`, `[]`} {
 		if got, dropped := (Converse{}).AppendUnsealed([]byte("x"), []byte(whole)); string(got) != "x" || dropped != nil {
 			t.Errorf("%s: %s %v", whole, got, dropped)
+		}
+	}
+}
+
+func TestSealsGoBackAsTheyCame(t *testing.T) {
+	t.Parallel()
+	for _, blob := range []string{"EtkECkgI+/=", "\x00\x01\xff", "converse:AAH/", "", "ü"} {
+		in := base64.StdEncoding.EncodeToString([]byte(blob))
+		if out := blobOf(sealOf([]byte(blob))); out != in {
+			t.Errorf("%q: %s became %s", blob, in, out)
 		}
 	}
 }

@@ -154,43 +154,53 @@ func (d *decoder) readStart(r *jsonscan.Reader, emit func(*llm.Event)) {
 
 func partKey(index int64, kind int) int { return int(index)*partKinds + kind }
 
-// readDelta reads a contentBlockDelta. The index may come after the delta, so it is looked for first.
+// readDelta reads a contentBlockDelta. Should its index come after the delta, the delta is read once more then.
 func (d *decoder) readDelta(r *jsonscan.Reader, emit func(*llm.Event)) {
 	if !r.Object() {
 		return
 	}
-	var index int64
+	index, known := int64(0), false
 	var delta []byte
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
 		case "contentBlockIndex":
-			index, _ = r.Int()
+			index, known = r.Int()
 		case "delta":
-			delta = r.Raw()
+			if known {
+				d.readPiece(r, index, emit)
+			} else {
+				delta = r.Raw()
+			}
 		default: // "p" is padding against those who read lengths
 			r.Skip()
 		}
 	}
-	in := jsonscan.New(delta)
-	if !r.OK() || !in.Object() {
+	if len(delta) > 0 && r.OK() {
+		in := jsonscan.New(delta)
+		d.readPiece(&in, index, emit)
+	}
+}
+
+func (d *decoder) readPiece(r *jsonscan.Reader, index int64, emit func(*llm.Event)) {
+	if !r.Object() {
 		return
 	}
-	for key, ok := in.Key(); ok; key, ok = in.Key() {
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
 		case "text":
-			d.say(&in, partKey(index, textPart), llm.Text, emit)
+			d.say(r, partKey(index, textPart), llm.Text, emit)
 		case "reasoningContent":
-			d.readThought(&in, partKey(index, thoughtPart), emit)
+			d.readThought(r, partKey(index, thoughtPart), emit)
 		case "toolUse":
-			d.readInput(&in, partKey(index, toolPart), emit)
+			d.readInput(r, partKey(index, toolPart), emit)
 		case "citation":
-			d.cite = readCitation(&in)
+			d.cite = readCitation(r)
 			d.open(partKey(index, textPart), llm.Text, emit)
 			d.put(llm.Event{Kind: llm.Cited, Part: d.part, Citation: &d.cite}, emit)
 		case "image":
-			d.readPicture(&in, partKey(index, imagePart), emit)
+			d.readPicture(r, partKey(index, imagePart), emit)
 		default:
-			in.Skip()
+			r.Skip()
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (d *decoder) grounding(c *candidateState, raw []byte, emit func(*llm.Event)
 		}
 	}
 	for _, s := range elements(supports) {
-		from, to, chunks := readSupport(s)
+		from, to, chunks := readSupport(s, c)
 		for _, n := range chunks {
 			if n >= 0 && n < int64(len(c.sources)) {
 				d.cite(c, c.sources[n], from, to, emit)
@@ -75,8 +75,9 @@ func readSource(r *jsonscan.Reader) (s llm.Citation) {
 	return s
 }
 
-// readSupport gives a place in bytes and the numbers of the chunks that bear it out.
-func readSupport(raw []byte) (from, to int64, chunks []int64) {
+// readSupport gives a place in all the text, in bytes, and the numbers of the chunks that bear it out.
+func readSupport(raw []byte, c *candidateState) (from, to int64, chunks []int64) {
+	var index int64
 	r := jsonscan.New(raw)
 	if !r.Object() {
 		return 0, 0, nil
@@ -93,6 +94,8 @@ func readSupport(raw []byte) (from, to int64, chunks []int64) {
 					from, _ = r.Int()
 				case "endIndex":
 					to, _ = r.Int()
+				case "partIndex":
+					index, _ = r.Int()
 				default:
 					r.Skip()
 				}
@@ -109,6 +112,11 @@ func readSupport(raw []byte) (from, to int64, chunks []int64) {
 			}
 		default:
 			r.Skip()
+		}
+	}
+	for _, t := range c.texts {
+		if int64(t.index) == index {
+			from, to = from+int64(t.from), to+int64(t.from)
 		}
 	}
 	return from, to, chunks
@@ -153,19 +161,42 @@ func (d *decoder) citations(c *candidateState, raw []byte, emit func(*llm.Event)
 	}
 }
 
-// cite emits a citation of the last text part. Its place is left out if it is not in that part.
+// cite emits a citation of the last text part, or in a whole reply of the one that the place is in. A place that is not
+// in that part is left out.
 func (d *decoder) cite(c *candidateState, s llm.Citation, from, to int64, emit func(*llm.Event)) {
 	if c.text < 0 {
 		return
 	}
 	c.cited = true
-	if to > from {
-		start, ok := c.places.points(int(from))
-		end, known := c.places.points(int(to))
-		if ok && known && start >= c.textFrom {
-			s.Start, s.End = start-c.textFrom, end-c.textFrom
+	part, textFrom := c.text, c.textFrom
+	for _, t := range c.texts {
+		if to > from && from >= int64(t.from) && from < int64(t.from+t.size) {
+			part = t.part
+			textFrom = c.partFrom(part)
 		}
+	}
+	if to > from {
+		start, ok := c.places.points(int(min(from, 1<<40)))
+		end, known := c.places.points(int(min(to, 1<<40)))
+		if ok && known && start >= textFrom {
+			s.Start, s.End = start-textFrom, end-textFrom
+		}
+	}
+	if d.aside != nil {
+		d.aside.cites = append(d.aside.cites, sideCite{c.number, part, s})
+		return
 	}
 	d.event = llm.Event{Kind: llm.Cited, Choice: c.number, Part: c.text, Citation: &s}
 	emit(&d.event)
+}
+
+// partFrom is where a text part of a whole reply starts in all the text, in code points.
+func (c *candidateState) partFrom(part int) int {
+	for _, t := range c.texts {
+		if t.part == part {
+			n, _ := c.places.points(t.from)
+			return n
+		}
+	}
+	return c.textFrom
 }

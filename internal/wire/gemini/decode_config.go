@@ -17,8 +17,8 @@ func (d *reader) tools(raw []byte) {
 				}
 			default:
 				one := list{dst: []byte("{")}
-				one.anyKey(m.key)
-				one.dst = append(append(one.dst, m.raw...), '}')
+				one.raw(name, m.raw)
+				one.dst = append(one.dst, '}')
 				d.q.Tools = append(d.q.Tools, llm.Tool{Opaque: &llm.Block{Vendor: llm.Google, Type: name, Raw: one.dst}})
 			}
 		}

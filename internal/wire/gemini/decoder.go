@@ -15,10 +15,11 @@ func (Generate) NewDecoder() wire.Decoder { return &decoder{} }
 // DecodeReply reads a whole reply, or the JSON array of a stream's replies.
 func (Generate) DecodeReply(body []byte) (*llm.Reply, error) {
 	var (
-		d     decoder
 		order llm.Order
 		fold  llm.Fold
+		side  aside
 	)
+	d := decoder{aside: &side}
 	put := func(e *llm.Event) { order.Put(e, fold.Put) }
 	events := [][]byte{body}
 	if isArray(body) {
@@ -34,7 +35,46 @@ func (Generate) DecodeReply(body []byte) (*llm.Reply, error) {
 	}
 	d.End(put)
 	order.End(fold.Put)
-	return fold.Reply(), nil
+	a := fold.Reply()
+	side.put(a)
+	return a, nil
+}
+
+// aside is what a whole reply says of parts that came before: a stream must say it of what is still open.
+type aside struct {
+	cites []sideCite
+	probs [][]byte // by choice
+}
+
+type sideCite struct {
+	choice, part int
+	citation     llm.Citation
+}
+
+func (s *aside) put(a *llm.Reply) {
+	for _, c := range s.cites {
+		if c.choice < len(a.Choices) && c.part < len(a.Choices[c.choice].Content) {
+			p := &a.Choices[c.choice].Content[c.part]
+			p.Citations = append(p.Citations, c.citation)
+		}
+	}
+	for i, p := range s.probs {
+		if i < len(a.Choices) && len(p) > 0 {
+			a.Choices[i].LogProbs = p
+		}
+	}
+}
+
+// addProbs adds the tokens of one event.
+func (s *aside) addProbs(choice int, raw []byte) {
+	for len(s.probs) <= choice {
+		s.probs = append(s.probs, nil)
+	}
+	if p := s.probs[choice]; len(p) > 0 {
+		s.probs[choice] = append(append(p[:len(p)-1], ','), raw[1:]...)
+		return
+	}
+	s.probs[choice] = bytes.Clone(raw)
 }
 
 // decoder reads one stream. Finish reasons are held back to the end: older models repeat theirs in every event, and
@@ -47,6 +87,7 @@ type decoder struct {
 	tier       string
 	event      llm.Event // the one that is emitted, used again
 	scratch    []byte
+	aside      *aside // of a whole reply; nil in a stream
 }
 
 // candidateState is what must be known of a candidate between two events.
@@ -61,8 +102,13 @@ type candidateState struct {
 	sources  []llm.Citation // groundingChunks so far
 	places   offsets        // of all text so far
 	textFrom int            // where the last text part starts in it, in code points
+	texts    []textPlace    // of a whole reply
+	seen     int            // parts of a whole reply so far
 	cited    bool
 }
+
+// textPlace is where a part of a whole reply stands: as it came, as it is numbered here, and in all the text.
+type textPlace struct{ index, part, from, size int }
 
 // head is what an event says beside its candidates.
 type head struct {
@@ -95,7 +141,7 @@ func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
 	r := jsonscan.New(h.candidates)
 	if len(h.candidates) > 0 && r.Array() {
 		for r.Elem() {
-			d.candidate(h.candidates, &r, emit)
+			d.candidate(&r, emit)
 		}
 	}
 	if h.usage.Known {
@@ -166,7 +212,7 @@ func (d *decoder) state(number int) *candidateState {
 const maxCandidates = 64
 
 // candidate reads one element of candidates, which r stands before.
-func (d *decoder) candidate(data []byte, r *jsonscan.Reader, emit func(*llm.Event)) {
+func (d *decoder) candidate(r *jsonscan.Reader, emit func(*llm.Event)) {
 	look := *r // the index may come after the content
 	var index int64
 	var content, grounding, citations, probs []byte
@@ -202,7 +248,12 @@ func (d *decoder) candidate(data []byte, r *jsonscan.Reader, emit func(*llm.Even
 		c.reason = finishWord(reason)
 	}
 	if len(probs) > 0 {
-		if d.scratch = appendChatProbs(d.scratch[:0], probs); len(d.scratch) > 0 {
+		d.scratch = appendChatProbs(d.scratch[:0], probs)
+		switch {
+		case len(d.scratch) == 0:
+		case d.aside != nil:
+			d.aside.addProbs(c.number, d.scratch)
+		default:
 			d.event = llm.Event{Kind: llm.Probs, Choice: c.number, Part: c.next - 1, LogProbs: d.scratch}
 			emit(&d.event)
 		}
@@ -230,7 +281,14 @@ func (d *decoder) content(c *candidateState, raw []byte, emit func(*llm.Event)) 
 		}
 		for r.Elem() {
 			p := readPart(raw, &r)
+			from := c.places.size
 			d.part(c, &p, emit)
+			if d.aside != nil {
+				if c.places.size > from {
+					c.texts = append(c.texts, textPlace{c.seen, c.text, from, c.places.size - from})
+				}
+				c.seen++
+			}
 		}
 	}
 }

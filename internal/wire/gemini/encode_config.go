@@ -287,7 +287,14 @@ func (w *writer) budget(e *llm.Effort, off bool) (budget int64, ok bool) {
 	case e.Budget == 0 && e.Level == "":
 		return 0, false
 	}
-	return min(max(e.BudgetOf(w.q.MaxTokens), m.least), m.most), true
+	budget = e.Budget
+	if budget <= 0 {
+		budget = e.BudgetOf(0)
+	}
+	if w.q.MaxTokens > 0 { // thoughts count as output: room must be left for the answer
+		budget = min(budget, w.q.MaxTokens/5*4)
+	}
+	return min(max(budget, m.least, 1), m.most), true
 }
 
 func (w *writer) modalities() {

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"bytes"
 	"strings"
 
 	"evergate/internal/jsonscan"
@@ -101,7 +100,7 @@ func (o *openAPI) append(dst, raw []byte, level int) []byte {
 		case "required":
 			o.required(&out, m.raw, all)
 		case "anyOf", "oneOf":
-			nullable = o.anyOf(&out, m.raw, level) || nullable
+			nullable = o.anyOf(&out, all, m.raw, level) || nullable
 		default: // uniqueItems, not, patternProperties, …
 			o.lossy = true
 		}
@@ -222,7 +221,7 @@ func (o *openAPI) required(out *list, raw []byte, all []member) {
 }
 
 // anyOf writes alternatives but null, and says whether null is one. Of a single one the members come up.
-func (o *openAPI) anyOf(out *list, raw []byte, level int) (nullable bool) {
+func (o *openAPI) anyOf(out *list, outer []member, raw []byte, level int) (nullable bool) {
 	var rest [][]byte
 	for _, e := range elements(raw) {
 		if r := members(o.resolve(e)); len(r) == 1 && r[0].key == "type" && textOf(r[0].raw) == "null" {
@@ -232,10 +231,12 @@ func (o *openAPI) anyOf(out *list, raw []byte, level int) (nullable bool) {
 		rest = append(rest, e)
 	}
 	if len(rest) == 1 {
-		inner := o.append(nil, rest[0], level+1)
-		if inner = bytes.TrimSpace(inner[1 : len(inner)-1]); len(inner) > 0 {
-			out.next()
-			out.dst = append(out.dst, inner...)
+		for _, m := range members(o.append(nil, rest[0], level+1)) {
+			if m.key == "nullable" {
+				nullable = true
+			} else if !has(outer, m.key) {
+				out.raw(m.key, m.raw)
+			}
 		}
 		return nullable
 	}

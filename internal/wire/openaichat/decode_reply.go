@@ -14,7 +14,7 @@ func (Chat) DecodeReply(body []byte) (*llm.Reply, error) {
 	if err := d.read(body); err != nil {
 		return nil, err
 	}
-	order.End(fold.Put) // it is whole, so a choice that does not say why it ended ended all the same
+	order.End(fold.Put)
 	return fold.Reply(), nil
 }
 

@@ -71,7 +71,10 @@ func decodeChat(r *wire.Request) (*llm.Request, error) {
 		case "prediction", "moderation", "prompt_cache_options":
 			d.drop(string(key))
 		case "web_search_options":
-			d.drop(llm.DropServerTools)
+			if !d.r.Null() { // an empty one asks for it, too
+				d.r.Skip()
+				d.q.Dropped.Add(llm.DropServerTools)
+			}
 		default:
 			d.common(string(key))
 		}

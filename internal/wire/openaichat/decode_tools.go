@@ -25,6 +25,7 @@ func (d *requestDecoder) tools() {
 func (d *requestDecoder) tool(path string) {
 	var t llm.Tool
 	var kind string
+	var lost []string
 	known := false
 	d.r.Object()
 	for key, ok := d.r.Key(); ok; key, ok = d.r.Key() {
@@ -41,12 +42,12 @@ func (d *requestDecoder) tool(path string) {
 		case "cache_control":
 			t.Cache = d.cache()
 		default:
-			if kind == "" || kind == "function" {
-				d.drop(string(key))
-				continue
-			}
-			d.r.Skip() // a vendor's own tool, which is lost whole
+			lost = append(lost, string(key))
+			d.r.Skip()
 		}
+	}
+	if known { // else it is a vendor's own tool, which is lost whole
+		d.q.Dropped.Add(lost...)
 	}
 	switch {
 	case !known && (kind == "" || kind == "function" || kind == "custom"):

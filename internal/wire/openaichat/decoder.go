@@ -46,6 +46,7 @@ type decodedChoice struct {
 	tools    bool
 	inTag    bool // Google: between <thought> and </thought>
 	images   int
+	audioID  string
 	listed   []listedPart
 	// thoughtSealed: the thought that came plain has its seal.
 	thoughtSealed bool
@@ -209,12 +210,13 @@ func (d *decoder) readChoice(r *jsonscan.Reader, at int) {
 	if !state.finished {
 		d.cite(state)
 	}
-	if len(c.finish) > 0 && !failed(c.finish) && !state.finished {
-		state.finished = true
-		stop, text := stopOf(&c, state.tools)
-		d.event = llm.Event{Kind: llm.Finish, Choice: state.index, Stop: stop, StopText: text, ServiceTier: d.tier}
-		d.emit(&d.event)
+	if state.finished || !d.whole && (len(c.finish) == 0 || failed(c.finish)) {
+		return
 	}
+	state.finished = true
+	stop, text := stopOf(&c, state.tools)
+	d.event = llm.Event{Kind: llm.Finish, Choice: state.index, Stop: stop, StopText: text, ServiceTier: d.tier}
+	d.emit(&d.event)
 }
 
 // maxChoices bounds what an upstream can make us keep.

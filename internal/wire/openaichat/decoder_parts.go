@@ -116,9 +116,12 @@ func (d *decoder) audio(c *decodedChoice, raw []byte) {
 			r.Skip()
 		}
 	}
-	if c.begun&(1<<keyAudio) == 0 && (id != "" || data != nil) {
+	if id != "" {
+		c.audioID = id
+	}
+	if c.begun&(1<<keyAudio) == 0 && (d.whole || data != nil) {
 		c.begun |= 1 << keyAudio
-		media := &llm.Media{FileID: id, Vendor: llm.OpenAI}
+		media := &llm.Media{FileID: c.audioID, Vendor: llm.OpenAI}
 		if d.whole {
 			media.Transcript = string(d.unquoted(transcript))
 		}
@@ -265,11 +268,12 @@ func (d *decoder) cite(c *decodedChoice) {
 	}
 }
 
-// stopOf is why a choice ended, in the words of all vendors.
+// stopOf is why a choice ended, in the words of all vendors. A whole reply's choice that does not say why has ended all
+// the same.
 func stopOf(c *rawChoice, tools bool) (llm.Stop, string) {
 	word := string(c.finish)
 	switch strings.ToLower(word) {
-	case "stop", "eos", "eos_token", "end_turn", "complete", "stop_sequence", "completed":
+	case "", "stop", "eos", "eos_token", "end_turn", "complete", "stop_sequence", "completed":
 		switch {
 		case len(c.stop) > 0:
 			return llm.StopSequence, string(c.stop)

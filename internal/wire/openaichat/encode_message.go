@@ -304,7 +304,7 @@ func (e *requestEncoder) userPart(p *llm.Part) {
 		e.key("file_data")
 		e.url(m, "application/pdf")
 		e.raw("}")
-	case p.Kind == llm.Document && m.FileID != "" && m.Vendor != "" && m.Vendor == e.t.Vendor:
+	case p.Kind == llm.Document && m.FileID != "" && m.Vendor == llm.OpenAI && m.Vendor == e.t.Vendor:
 		e.part("file")
 		e.raw(`{"file_id":`)
 		e.str(m.FileID)
@@ -512,7 +512,7 @@ func (e *requestEncoder) earlierAudio(m *llm.Message) bool {
 		if p.Kind != llm.Audio {
 			continue
 		}
-		if p.Media.FileID == "" || p.Media.Vendor == "" || p.Media.Vendor != e.t.Vendor {
+		if p.Media.FileID == "" || p.Media.Vendor != llm.OpenAI || p.Media.Vendor != e.t.Vendor {
 			e.lost(p)
 			continue
 		}

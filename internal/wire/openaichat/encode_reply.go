@@ -100,7 +100,7 @@ func (m *said) part(p *llm.Part) {
 		if len(m.images) > 0 {
 			m.images = append(m.images, ',')
 		}
-		m.images = appendImage(m.images, p.Media)
+		m.images = appendImage(m.images, p.Media, -1)
 	case llm.Document, llm.Video, llm.ToolResult, llm.Opaque:
 		m.q.Dropped.Add(unsaid(p.Kind))
 	}
@@ -133,7 +133,7 @@ func (m *said) cite(p *llm.Part) {
 		if len(m.notes) > 0 {
 			m.notes = append(m.notes, ',')
 		}
-		m.notes = appendCitation(m.notes, c, m.runes)
+		m.notes = appendCitation(m.notes, c, m.runes, -1)
 	}
 }
 
@@ -273,9 +273,21 @@ func appendList(dst []byte, name string, elements []byte) []byte {
 	return append(dst, ']')
 }
 
+// appendIndexedStart begins an element of a list. In a stream it has an index: SDKs that gather deltas want to know which
+// element a piece belongs to. A negative index is none.
+func appendIndexedStart(dst []byte, index int) []byte {
+	if index < 0 {
+		return append(dst, '{')
+	}
+	dst = append(dst, `{"index":`...)
+	dst = strconv.AppendInt(dst, int64(index), 10)
+	return append(dst, ',')
+}
+
 // appendImage appends an element of images, in the form that vendors with such answers use.
-func appendImage(dst []byte, m *llm.Media) []byte {
-	dst = append(dst, `{"type":"image_url","image_url":{"url":`...)
+func appendImage(dst []byte, m *llm.Media, index int) []byte {
+	dst = appendIndexedStart(dst, index)
+	dst = append(dst, `"type":"image_url","image_url":{"url":`...)
 	if m.Data == "" {
 		dst = jsonscan.AppendString(dst, m.URL)
 	} else {
@@ -289,12 +301,13 @@ func appendImage(dst []byte, m *llm.Media) []byte {
 }
 
 // appendCitation appends an annotation of text that begins at code point from of the content.
-func appendCitation(dst []byte, c *llm.Citation, from int) []byte {
+func appendCitation(dst []byte, c *llm.Citation, from, index int) []byte {
 	start, end := c.Start, c.End
 	if start != 0 || end != 0 {
 		start, end = start+from, end+from
 	}
-	dst = append(dst, `{"type":"url_citation","url_citation":{"start_index":`...)
+	dst = appendIndexedStart(dst, index)
+	dst = append(dst, `"type":"url_citation","url_citation":{"start_index":`...)
 	dst = strconv.AppendInt(dst, int64(start), 10)
 	dst = append(dst, `,"end_index":`...)
 	dst = strconv.AppendInt(dst, int64(end), 10)

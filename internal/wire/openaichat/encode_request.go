@@ -134,8 +134,12 @@ func (e *requestEncoder) list(values []string) {
 func (e *requestEncoder) settings() {
 	q := e.q
 	e.strField("user", q.User)
-	e.rawField("metadata", q.Metadata)
-	e.boolField("store", q.Store != nil && *q.Store)
+	if q.Store != nil && *q.Store {
+		e.boolField("store", true)
+		e.rawField("metadata", q.Metadata)
+	} else if len(q.Metadata) > 0 {
+		q.Dropped.Add("metadata") // OpenAI refuses it where there is nothing that it could be kept with
+	}
 	switch q.ServiceTier {
 	case "", "auto":
 	case "standard_only": // Anthropic's word for it
@@ -178,14 +182,16 @@ func (e *requestEncoder) output() {
 }
 
 // effort writes how much to think. A word goes as the client said it. A budget becomes one that every model with
-// reasoning knows. Off without a word is left out: it is the default where it can be had, and most models without
-// reasoning, and most of those that always reason, answer 400 to "none".
+// reasoning knows. Off without a word is left out unless the target says how: models without reasoning, and those that
+// always reason, answer 400 to "none".
 func (e *requestEncoder) effort() {
 	r := e.q.Reasoning
 	switch {
 	case r == nil:
 	case r.Level != "":
 		e.strField("reasoning_effort", r.Level)
+	case r.Off && e.t.Quirks.NoThinking != "":
+		e.raw("," + e.t.Quirks.NoThinking)
 	case r.Off:
 		e.q.Dropped.Add("reasoning_effort")
 	default:

@@ -26,6 +26,8 @@ type encodedChoice struct {
 	kind     llm.PartKind
 	calls    int // that have begun
 	thoughts int // that have begun
+	sources  int // that were told
+	images   int // that were told
 	custom   bool
 	silent   bool // the open part is not told
 	empty    bool // nothing of the open part came yet
@@ -280,7 +282,8 @@ func (e *encoder) partStop(dst []byte, c *encodedChoice) []byte {
 	case llm.Image:
 		c.part.Media.Data = string(c.held)
 		dst = append(e.open(dst, c), `"images":[`...)
-		dst = appendImage(dst, c.part.Media)
+		dst = appendImage(dst, c.part.Media, c.images)
+		c.images++
 		dst = e.shut(append(dst, ']'))
 		c.part.Media, c.held = nil, nil
 	case llm.Text, llm.Refusal, llm.Reasoning, llm.Audio, llm.Document, llm.Video, llm.ToolResult, llm.Opaque:
@@ -323,6 +326,11 @@ func (e *encoder) sealing(dst []byte, c *encodedChoice, s *llm.Seal) []byte {
 		}
 		dst = e.heldCall(dst, c)
 		dst = e.callIndex(e.open(dst, c), c)
+		if c.custom { // empty, but not absent: some clients look into it
+			dst = append(dst, `,"custom":{"input":""}`...)
+		} else {
+			dst = append(dst, `,"function":{"arguments":""}`...)
+		}
 		dst = append(dst, `,"extra_content":`...)
 		dst = appendExtra(dst, s)
 		return e.shut(append(dst, "}]"...))
@@ -341,7 +349,8 @@ func (e *encoder) cited(dst []byte, c *encodedChoice, cite *llm.Citation) []byte
 		return dst
 	}
 	dst = append(e.open(dst, c), `"annotations":[`...)
-	dst = appendCitation(dst, cite, c.runes)
+	dst = appendCitation(dst, cite, c.runes, c.sources)
+	c.sources++
 	return e.shut(append(dst, ']'))
 }
 

@@ -167,16 +167,18 @@ func (c *conversation) reasoning(it *item) {
 	c.add(llm.Assistant, true, p)
 }
 
-// signed finds the part that a signature belongs to: the call of that id, or the last part that is no thought.
+// signed finds the part that a signature belongs to: the call of that id, or the last part of the turn that is no thought.
 func (c *conversation) signed(call string) *llm.Part {
-	if c.open != llm.Assistant {
-		return nil
-	}
-	content := c.q.Messages[len(c.q.Messages)-1].Content
-	for i := len(content) - 1; i >= 0; i-- {
-		p := &content[i]
-		if p.Kind == llm.ToolCall && p.Call.ID == call || call == "" && p.Kind != llm.Reasoning && p.Kind != llm.ToolCall {
-			return p
+	for i := len(c.q.Messages) - 1; i >= 0 && (call != "" || c.open == llm.Assistant); i-- {
+		content := c.q.Messages[i].Content
+		for j := len(content) - 1; j >= 0; j-- {
+			p := &content[j]
+			if p.Kind == llm.ToolCall && p.Call.ID == call || call == "" && p.Kind != llm.Reasoning {
+				return p
+			}
+		}
+		if call == "" {
+			break
 		}
 	}
 	return nil

@@ -17,7 +17,8 @@ type decoder struct {
 	said   bool // some text or refusal was
 	called bool
 	over   bool
-	text   []byte // unescaped, used again
+	text   []byte    // unescaped, used again
+	event  llm.Event // of the last delta, used again: most events are deltas
 }
 
 // itemSaid is what was said of one output item.
@@ -28,7 +29,6 @@ type itemSaid struct {
 	said  bool // something of its arguments, input or thought was
 	// summary is the place of the last part of a summary that was said.
 	summary int64
-	sealed  bool
 	done    bool
 	// parts and cited have a bit for each content part (of the first 64) of which text or a citation was said.
 	parts, cited uint64
@@ -251,7 +251,8 @@ func (d *decoder) think(s *itemSaid, text []byte, emit func(*llm.Event)) {
 
 func (d *decoder) delta(part int, text []byte, emit func(*llm.Event)) {
 	if len(text) > 0 {
-		emit(&llm.Event{Kind: llm.Delta, Part: part, Text: text})
+		d.event = llm.Event{Kind: llm.Delta, Part: part, Text: text}
+		emit(&d.event)
 	}
 }
 

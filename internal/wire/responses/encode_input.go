@@ -10,7 +10,8 @@ import (
 
 // conversation writes instructions and input.
 func (e *requestEncoder) conversation() error {
-	if system := e.system(e.q.System); system != "" {
+	system := e.system(e.q.System)
+	if system != "" && len(e.q.Messages) > 0 {
 		e.text("instructions", system)
 	}
 	from := len(e.key([]byte("input")))
@@ -32,8 +33,17 @@ func (e *requestEncoder) conversation() error {
 		case llm.User:
 		}
 		for j := range m.Content {
+			if m.Role == llm.Assistant && alone(m.Content, j) {
+				e.plain(&m.Content[j])
+				continue
+			}
 			e.part(role, &m.Content[j])
 		}
+		e.closeMessage()
+	}
+	if len(e.q.Messages) == 0 && system != "" { // the API wants an input
+		e.openMessage("system")
+		e.dst = appendInputText(e.dst, system)
 		e.closeMessage()
 	}
 	if len(e.dst) == from+1 {
@@ -41,6 +51,27 @@ func (e *requestEncoder) conversation() error {
 	}
 	e.dst = append(e.dst, ']')
 	return nil
+}
+
+// alone says whether the model said a text with no other beside it.
+func alone(content []llm.Part, i int) bool {
+	says := func(i int) bool {
+		return i >= 0 && i < len(content) && (content[i].Kind == llm.Text || content[i].Kind == llm.Refusal)
+	}
+	return content[i].Kind == llm.Text && !says(i-1) && !says(i+1)
+}
+
+// plain writes what the model said as a message of one text: items with parts should have the id by which the provider
+// knows them, which is not known.
+func (e *requestEncoder) plain(p *llm.Part) {
+	e.lacks(p)
+	if p.Text == "" {
+		return
+	}
+	e.item()
+	e.dst = append(e.dst, `{"type":"message","role":"assistant","content":`...)
+	e.dst = jsonscan.AppendString(e.dst, p.Text)
+	e.dst = append(e.dst, '}')
 }
 
 // system joins the system prompt's texts.
@@ -81,15 +112,7 @@ func (e *requestEncoder) lose(kind llm.PartKind) {
 
 // part writes one part of a message: into the open message item, or as an item of its own.
 func (e *requestEncoder) part(role string, p *llm.Part) {
-	if p.Cache != nil {
-		e.q.Dropped.Add(llm.DropCache)
-	}
-	if p.Signature != nil {
-		e.q.Dropped.Add(llm.DropSignatures)
-	}
-	if len(p.Citations) > 0 {
-		e.q.Dropped.Add(llm.DropCitations)
-	}
+	e.lacks(p)
 	switch p.Kind {
 	case llm.ToolCall:
 		e.call(p.Call)
@@ -116,6 +139,19 @@ func (e *requestEncoder) part(role string, p *llm.Part) {
 		e.dst = append(e.dst, '}')
 	case llm.Text, llm.Image, llm.Document, llm.Audio, llm.Video:
 		e.content(role, p)
+	}
+}
+
+// lacks notes what goes with a part in other dialects and has no place in this one.
+func (e *requestEncoder) lacks(p *llm.Part) {
+	if p.Cache != nil {
+		e.q.Dropped.Add(llm.DropCache)
+	}
+	if p.Signature != nil {
+		e.q.Dropped.Add(llm.DropSignatures)
+	}
+	if len(p.Citations) > 0 {
+		e.q.Dropped.Add(llm.DropCitations)
 	}
 }
 

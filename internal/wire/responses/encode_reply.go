@@ -23,7 +23,8 @@ func appendReply(dst []byte, a *llm.Reply, q *llm.Request) []byte {
 }
 
 // appendResponse appends the response object as it stands: with the output and the usage if it is over, else without.
-// The fields that only echo the request are what the official SDKs' types demand; null stands for what is not known.
+// The fields that only echo the request are what the official SDKs' types demand; null stands for what is not known, and
+// what must not be null is left out.
 func (e *encoder) appendResponse(dst []byte, status string, over bool) []byte {
 	q, from := e.q, len(dst)
 	dst = append(dst, `{"id":`...)
@@ -90,14 +91,15 @@ func (e *encoder) appendResponse(dst []byte, status string, over bool) []byte {
 	dst = strconv.AppendInt(dst, int64(q.TopLogProbs), 10)
 	dst = append(dst, `,"top_p":`...)
 	dst = appendFloat(dst, q.TopP)
-	dst = append(dst, `,"truncation":"disabled","usage":`...)
-	if over {
+	dst = append(dst, `,"truncation":"disabled"`...)
+	if over && e.usage.Known {
+		dst = append(dst, `,"usage":`...)
 		dst = appendUsage(dst, &e.usage)
-	} else {
-		dst = append(dst, "null"...)
 	}
-	dst = append(dst, `,"user":`...)
-	dst = appendOrNull(dst, q.User)
+	if q.User != "" {
+		dst = append(dst, `,"user":`...)
+		dst = jsonscan.AppendString(dst, q.User)
+	}
 	dst = append(dst, '}')
 	flatten(dst[:output], from) // what the client wrote may have lines; the output has none
 	flatten(dst, after)

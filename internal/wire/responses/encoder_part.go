@@ -2,6 +2,7 @@ package responses
 
 import (
 	"strconv"
+	"strings"
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
@@ -300,7 +301,10 @@ func (e *encoder) sealing(s *llm.Seal) {
 		e.signature = llm.Wrap(&w)
 	case llm.ToolCall:
 		w := *s
-		w.ID = signatureOf + e.callID()
+		w.ID = signatureOf
+		if id := e.callID(); strings.IndexByte(id, '|') < 0 { // which parts a wrapped seal
+			w.ID += id
+		}
 		e.signature = llm.Wrap(&w)
 	case llm.Image, llm.Document, llm.Audio, llm.Video, llm.ToolResult, llm.Opaque:
 	}

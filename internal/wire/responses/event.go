@@ -102,7 +102,7 @@ func judgeItem(f *frame, e *wire.Event, p *wire.Progress) {
 		e.Content = partsSay(it.content)
 	case reasoningShape:
 		e.Content = partsSay(it.summary) || partsSay(it.content)
-	case otherShape:
+	case otherShape, callOutput, customOutput, referenceShape, moreTools:
 		e.Content = len(it.kind) > 0
 	}
 }

@@ -152,5 +152,5 @@ func appendBare(dst []byte, s wire.Said, status string, f *wire.Failure) []byte 
 	dst = append(dst, `,"incomplete_details":null,"instructions":null,"max_output_tokens":null,"metadata":{},"model":`...)
 	dst = jsonscan.AppendString(dst, s.Model)
 	return append(dst, `,"output":[],"parallel_tool_calls":true,"previous_response_id":null,"temperature":null,`+
-		`"tool_choice":"auto","tools":[],"top_p":null,"usage":null}`...)
+		`"tool_choice":"auto","tools":[],"top_p":null}`...)
 }

@@ -10,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// documented are the fields of each stream event, by its type.
-func documented(tb testing.TB) map[string]documentedEvent {
+// grammar has the documented fields of each stream event, by its type.
+type grammar map[string]documentedEvent
+
+func newGrammar(tb testing.TB) grammar {
 	tb.Helper()
 	raw, err := os.ReadFile("testdata/stream-events.json")
 	if err != nil {
@@ -23,7 +25,7 @@ func documented(tb testing.TB) map[string]documentedEvent {
 	if err := json.Unmarshal(raw, &file); err != nil {
 		tb.Fatal(err)
 	}
-	out := map[string]documentedEvent{}
+	out := grammar{}
 	for _, e := range file.Events {
 		out[e.Event] = e
 	}
@@ -69,15 +71,14 @@ func (d documentedEvent) check(e map[string]any) string {
 
 type obj = map[string]any
 
-// checkGrammar checks a stream of ours: each event has its documented fields, its type for a name and the next number;
+// check checks a stream of ours: each event has its documented fields, its type for a name and the next number;
 // items and parts begin and end in order, deltas add up to what their ends say, and the response at the end holds the
 // items as they ended.
-func checkGrammar(tb testing.TB, stream []byte) {
+func (g grammar) check(tb testing.TB, stream []byte) {
 	tb.Helper()
-	docs := documented(tb)
 	var items []any             // done
 	var item, part, summary obj // open
-	var said, state, lastKind = "", "", ""
+	said, state, lastKind := "", "", ""
 	parts, summaries, sequence := 0, 0, 0
 	for _, frame := range strings.Split(strings.TrimSuffix(string(stream), "\n\n"), "\n\n") {
 		name, data, ok := strings.Cut(frame, "\n")
@@ -90,7 +91,7 @@ func checkGrammar(tb testing.TB, stream []byte) {
 		if !isObject || e["type"] != name {
 			tb.Fatalf("event %s has type %v", name, e["type"])
 		}
-		d, known := docs[name]
+		d, known := g[name]
 		if !known {
 			tb.Fatalf("no such event: %s", name)
 		}

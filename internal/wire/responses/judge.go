@@ -141,7 +141,7 @@ func judge(body []byte) (reply wire.Reply, f *fault.Fault) {
 	holds := h.outputKind == jsonscan.Array && len(h.output) > len("[]")
 	switch {
 	case h.failure != nil && !holds:
-		return reply, faultOf(h.failure)
+		return reply, faultOf(body) // its code may stand beside it
 	case string(h.status) == "queued", string(h.status) == "in_progress":
 		return reply, nil
 	case h.outputKind == jsonscan.None || h.outputKind == jsonscan.Null:

@@ -119,6 +119,7 @@ func TestCutStreams(t *testing.T) {
 // Plain replies are judged good, and are the same after becoming a stream and back (R17).
 func TestRecordedReplies(t *testing.T) {
 	t.Parallel()
+	g := newGrammar(t)
 	for name, body := range recorded(t, ".json") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +140,7 @@ func TestRecordedReplies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkGrammar(t, stream)
+			g.check(t, stream)
 			again, err := Responses{}.ReplyFromStream(stream)
 			if err != nil {
 				t.Fatal(err)
@@ -157,6 +158,7 @@ func TestRecordedReplies(t *testing.T) {
 // What was decoded can be said again: the same answer comes out, in a stream and in a plain reply.
 func TestSaidAgain(t *testing.T) {
 	t.Parallel()
+	g := newGrammar(t)
 	for name, stream := range recorded(t, ".sse") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -164,7 +166,7 @@ func TestSaidAgain(t *testing.T) {
 			want := decoded(t, data)
 			q := request(t, `{"model":"m","input":"x"}`)
 			out := translated(t, data, q)
-			checkGrammar(t, out)
+			g.check(t, out)
 			got := decoded(t, events(t, out))
 			plain := Responses{}.AppendReply(nil, want, q)
 			again, err := Responses{}.DecodeReply(plain)

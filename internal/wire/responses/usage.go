@@ -63,11 +63,8 @@ func count(r *jsonscan.Reader, to *int64, u *wire.Usage) {
 	}
 }
 
-// appendUsage appends a usage object, or null if nothing is known.
+// appendUsage appends a usage object.
 func appendUsage(dst []byte, u *wire.Usage) []byte {
-	if !u.Known {
-		return append(dst, "null"...)
-	}
 	dst = append(dst, `{"input_tokens":`...)
 	dst = strconv.AppendInt(dst, u.Input, 10)
 	dst = append(dst, `,"input_tokens_details":{"cached_tokens":`...)

@@ -1,10 +1,6 @@
 package responses
 
-import (
-	"strconv"
-
-	"evergate/internal/jsonscan"
-)
+import "strconv"
 
 // writer writes the events of one stream, numbered from 0. A mute one writes and counts nothing.
 type writer struct {
@@ -77,9 +73,6 @@ func inside(raw []byte) []byte {
 	}
 	return raw[1 : len(raw)-1]
 }
-
-// quote is a raw string for s, or for what is no string "".
-func quote(s string) []byte { return jsonscan.AppendString(nil, s) }
 
 // oneLine takes the line ends out of a valid value, where they can be nothing but white space.
 func oneLine(raw []byte) []byte {

@@ -1,0 +1,193 @@
+// Package cohere is Cohere's own dialect (v2), as it is spoken to Cohere: chat, and the vectors of embed. It says how a
+// request is written, how a reply or a stream's event is judged and what it says, and how an error is read.
+//
+// It owns the JSON alone: it must not know the provider's address or credentials, nor which model is asked beyond its id.
+// No client speaks it.
+package cohere
+
+import (
+	"bytes"
+
+	"evergate/internal/jsonscan"
+	"evergate/internal/sse"
+	"evergate/internal/wire"
+)
+
+// Chat is the operation /v2/chat. It holds nothing and is safe for concurrent use.
+type Chat struct{}
+
+// Embed is the operation /v2/embed. It holds nothing and is safe for concurrent use.
+type Embed struct{}
+
+var (
+	_ wire.Upstream = Chat{}
+	_ wire.Embedder = Embed{}
+)
+
+// Name is "cohere".
+func (Chat) Name() string { return "cohere" }
+
+// Name is "cohere_embed".
+func (Embed) Name() string { return "cohere_embed" }
+
+// Path is empty: no client speaks it.
+func (Chat) Path() string { return "" }
+
+// Path is empty: no client speaks it.
+func (Embed) Path() string { return "" }
+
+// Side is false.
+func (Chat) Side() bool { return false }
+
+// Side is false.
+func (Embed) Side() bool { return false }
+
+// Whole says that data is one JSON object or the end marker.
+func (Chat) Whole(data []byte) bool { return whole(data) }
+
+// Whole says that data is one JSON object.
+func (Embed) Whole(data []byte) bool { return whole(data) }
+
+func whole(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return isDone(data) || len(data) > 0 && data[0] == '{' && jsonscan.Valid(data) == nil
+}
+
+func isDone(data []byte) bool { return string(data) == "[DONE]" }
+
+// ReadRequest reads model and stream.
+func (Chat) ReadRequest(body []byte) (wire.Request, error) { return readRequest(body) }
+
+// ReadRequest reads the model.
+func (Embed) ReadRequest(body []byte) (wire.Request, error) {
+	r, err := readRequest(body)
+	r.Stream = false
+	return r, err
+}
+
+func readRequest(body []byte) (wire.Request, error) {
+	q := wire.Request{Body: body, AskedUsage: true} // it always comes
+	r := jsonscan.New(body)
+	if !r.Object() {
+		return q, &wire.RequestError{Message: "the body must be a JSON object"}
+	}
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		switch string(key) {
+		case "model":
+			q.Model, _ = r.Text()
+		case "stream":
+			q.Stream, _ = r.Bool()
+		default:
+			r.Skip()
+		}
+	}
+	if !r.End() {
+		return q, &wire.RequestError{Message: "the body is not valid JSON: " + r.Err().Error()}
+	}
+	if q.Model == "" {
+		return q, &wire.RequestError{Param: "model", Message: `"model" is missing`}
+	}
+	return q, nil
+}
+
+// AppendRequest changes the model and the members that params name; one named model or stream has no say.
+func (Chat) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
+	return appendRequest(dst, r, w)
+}
+
+// AppendRequest changes the model and the members that params name; one named model has no say.
+func (Embed) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
+	return appendRequest(dst, r, w)
+}
+
+func appendRequest(dst []byte, q *wire.Request, w wire.Rewrite) []byte {
+	params := make([]wire.Param, 0, len(w.Params)+1)
+	for _, p := range w.Params {
+		if p.Name != "model" && p.Name != "stream" {
+			params = append(params, p)
+		}
+	}
+	if w.Model != "" && w.Model != q.Model {
+		params = append(params, wire.Param{Name: "model", Value: jsonscan.AppendString(nil, w.Model)})
+	}
+	if len(params) == 0 {
+		return q.Body
+	}
+	return overlay(dst, q.Body, params)
+}
+
+// overlay appends an object with members replaced or added. The last of two params of the same name counts.
+func overlay(dst, object []byte, params []wire.Param) []byte {
+	last := func(name string) int {
+		for i := len(params) - 1; i >= 0; i-- {
+			if params[i].Name == name {
+				return i
+			}
+		}
+		return -1
+	}
+	dst = append(dst, '{')
+	r := jsonscan.New(object)
+	r.Object()
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		raw := r.Raw()
+		if name := string(key); last(name) < 0 {
+			dst = append(jsonscan.AppendString(comma(dst), name), ':')
+			dst = append(dst, raw...)
+		}
+	}
+	for i, p := range params {
+		if last(p.Name) == i {
+			dst = append(jsonscan.AppendString(comma(dst), p.Name), ':')
+			dst = append(dst, p.Value...)
+		}
+	}
+	return append(dst, '}')
+}
+
+// AppendEnd appends the end marker.
+func (Chat) AppendEnd(dst []byte, _ *wire.Progress) []byte {
+	return sse.AppendData(dst, []byte("[DONE]"))
+}
+
+// AppendEnd appends nothing: vectors are not streamed.
+func (Embed) AppendEnd(dst []byte, _ *wire.Progress) []byte { return dst }
+
+// AppendError appends {"id":…,"message":…}.
+func (Chat) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
+
+// AppendError appends {"id":…,"message":…}.
+func (Embed) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
+
+func appendError(dst []byte, f wire.Failure) []byte {
+	dst = append(dst, '{')
+	if f.RequestID != "" {
+		dst = stringMember(dst, "id", f.RequestID)
+	}
+	return append(stringMember(dst, "message", f.Message), '}')
+}
+
+// AppendStreamError appends the error as an event, after which nothing comes.
+func (Chat) AppendStreamError(dst []byte, f wire.Failure) []byte {
+	dst = append(dst, "event: error\ndata: "...)
+	return append(appendError(dst, f), "\n\n"...)
+}
+
+// AppendStreamError appends nothing: vectors are not streamed.
+func (Embed) AppendStreamError(dst []byte, _ wire.Failure) []byte { return dst }
+
+// ReadError reads {"message":…,"error_type":…}.
+func (Chat) ReadError(body []byte) (code, message string) { return readError(body) }
+
+// ReadError reads {"message":…,"error_type":…}.
+func (Embed) ReadError(body []byte) (code, message string) { return readError(body) }
+
+// StreamFromReply is an error: vectors are not streamed.
+func (Embed) StreamFromReply([]byte, bool) ([]byte, error) {
+	return nil, invalid("embeddings are not streamed")
+}
+
+// ReplyFromStream is an error: vectors are not streamed.
+func (Embed) ReplyFromStream([]byte) ([]byte, error) {
+	return nil, invalid("embeddings are not streamed")
+}
