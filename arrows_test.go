@@ -52,7 +52,7 @@ var testOnly = []string{"internal/testkit", "internal/wire/wiretest", "internal/
 // pureStd is all of the standard library that rings 0 and 1 may use. Nothing in it reads a clock, waits, draws a random
 // number, logs or talks to the world; of time only types and arithmetic are allowed (see impurities).
 var pureStd = []string{
-	"bytes", "cmp", "encoding/base64", "encoding/json", "errors", "fmt", "io", "iter", "maps", "math", "math/bits",
+	"bytes", "cmp", "encoding/base64", "encoding/json", "errors", "fmt", "hash/fnv", "io", "iter", "maps", "math", "math/bits",
 	"net/url", "regexp", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf16",
 	"unicode/utf8",
 }

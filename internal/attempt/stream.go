@@ -136,7 +136,7 @@ func (r *relay) frames(now time.Time, eof bool) *fault.Fault {
 		}
 		start := r.from
 		r.from += n
-		f.Plain = f.Plain && n == len(f.Raw) // else a byte order mark stands before it
+		f.Plain, f.Named = f.Plain && n == len(f.Raw), f.Named && n == len(f.Raw) // else a byte order mark stands before it
 		if fl := r.frame(now, f, start); fl != nil {
 			return fl
 		}
@@ -340,6 +340,9 @@ func (r *relay) over(err error) *fault.Fault {
 		if r.ended {
 			return nil
 		}
+		if f := r.bareError(); f != nil {
+			return r.broken(r.from, f)
+		}
 	}
 	if r.begun && e.progress.SawFinish { // R17: a finish reason and no marker is complete
 		if f := r.close(); f != nil {
@@ -351,6 +354,19 @@ func (r *relay) over(err error) *fault.Fault {
 		return r.broken(r.from, e.leg.Upstream.ReadFault(e.ctx, err))
 	}
 	return r.broken(r.from, &fault.Fault{Class: fault.Invalid, Message: "the upstream's stream ended before it was finished"})
+}
+
+// bareError is an error object at the end of a stream that is in no event (Vertex has sent such): the grammar takes its
+// lines for unknown fields, but what it says of the answer counts.
+func (r *relay) bareError() *fault.Fault {
+	rest := bytes.TrimSpace(r.buf.B[r.from:])
+	if len(rest) == 0 || rest[0] != '{' {
+		return nil
+	}
+	if ev := r.e.leg.Dialect.JudgeEvent(rest, &r.e.progress); ev.Fault != nil {
+		return r.e.leg.Upstream.Refine(ev.Fault)
+	}
+	return nil
 }
 
 // broken is a stream that cannot go on: before the commit the fault as it is, after it a cut (R15). What came before

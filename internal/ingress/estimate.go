@@ -5,16 +5,22 @@ import (
 	"strings"
 
 	"evergate/internal/attempt"
-	"evergate/internal/failover"
-	"evergate/internal/fault"
 	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
 
-// canEstimate says whether the gateway answers a count of tokens itself: no provider has a route for it (CONTRACT §3).
+// canEstimate says whether the gateway answers a count of tokens itself: no provider has a route for it, or none for
+// this model (CONTRACT §3).
 func (x *exchange) canEstimate(res *attempt.Result) bool {
 	_, countable := x.dialect.(wire.Counter)
-	return countable && !res.OK && res.Final.Ending == failover.PassBack && res.Final.Fault != nil && res.Final.Fault.Class == fault.RouteMissing
+	if !countable || res.OK || res.Final.Fault == nil {
+		return false
+	}
+	switch res.Final.Fault.Status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		return true
+	}
+	return false
 }
 
 // estimate answers with the gateway's own count, marked as one.

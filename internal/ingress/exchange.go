@@ -204,7 +204,9 @@ func (x *exchange) leg(t *route.Target) (attempt.Leg, bool) {
 	}
 	leg := attempt.Leg{Target: *t, Guards: p.Guards, Upstream: p.Upstream, Settings: p.Settings, Dialect: d, OmitModel: p.Upstream.OmitsModel(d.Name(), model)}
 	if d.Name() != x.dialect.Name() {
-		leg.Terms = wire.Target{Vendor: p.Upstream.Maker(model), Quirks: p.Upstream.Quirks(model)}
+		leg.Terms = wire.Target{
+			Vendor: p.Upstream.Maker(model), Quirks: p.Upstream.Quirks(model), Answer: x.id, Created: x.start.Unix(),
+		}
 		if t.MaxTokensField != "" {
 			leg.Terms.Quirks.MaxTokensField = t.MaxTokensField
 		}

@@ -15,7 +15,7 @@ import (
 // threaded is a dialect whose requests can continue an earlier answer by its id.
 type threaded interface {
 	wire.Dialect
-	// Input gives a request's own items, as a raw JSON array.
+	// Input gives a request's own items, as a raw JSON array, or the raw JSON string that stands for one message.
 	Input(body []byte) ([]byte, error)
 	// Output cuts id and items out of an answer; items is a raw JSON array.
 	Output(reply []byte) (id string, items []byte, err error)
@@ -222,6 +222,11 @@ func (x *exchange) inputItems(a *threads.Answer) *wire.Failure {
 	var items []item
 	for _, list := range history {
 		r := jsonscan.New(list)
+		if r.Kind() == jsonscan.String { // an input of plain text
+			text, _ := r.Text()
+			list = jsonscan.AppendString([]byte(`[{"type":"message","role":"user","content":[{"type":"input_text","text":`), text)
+			r = jsonscan.New(append(list, `}]}]`...))
+		}
 		if !r.Array() {
 			continue
 		}

@@ -24,6 +24,7 @@ type ordered struct {
 	finished bool
 	heads    []known
 	held     []Event // of parts that wait for the open call to be complete
+	out      Event   // what is being emitted: one for each event would be garbage
 }
 
 // known is a part that has begun.
@@ -111,7 +112,6 @@ func (c *ordered) hold(e *Event) {
 
 // put emits an event of the open part, or opens its part first.
 func (c *ordered) put(e *Event, emit func(*Event)) {
-	out := *e
 	switch e.Kind {
 	case PartStart:
 		c.start(e, emit)
@@ -139,11 +139,12 @@ func (c *ordered) put(e *Event, emit func(*Event)) {
 		}
 	case Start, Finish, Used, Alive: // Put has them
 	}
-	out.Part = c.next - 1
+	c.out = *e
+	c.out.Part = c.next - 1
 	if e.Kind == Delta && c.kind == ToolCall {
 		c.args.scan(e.Text)
 	}
-	emit(&out)
+	emit(&c.out)
 	if e.Kind == Delta && c.kind == ToolCall && len(c.held) > 0 && c.args.complete() {
 		c.release(emit)
 	}

@@ -11,8 +11,11 @@ func (responses) check(q *request) *apiError {
 	}
 	root := q.root
 	for _, moved := range [][2]string{
-		{"messages", "input"}, {"response_format", "text.format"}, {"max_completion_tokens", "max_output_tokens"},
-		{"max_tokens", "max_output_tokens"}, {"reasoning_effort", "reasoning.effort"},
+		{"messages", "input"},
+		{"response_format", "text.format"},
+		{"max_completion_tokens", "max_output_tokens"},
+		{"max_tokens", "max_output_tokens"},
+		{"reasoning_effort", "reasoning.effort"},
 	} {
 		if root.at(moved[0]).there {
 			return openAIBad(moved[0], "unsupported_parameter",

@@ -396,10 +396,10 @@ func TestContextEnds(t *testing.T) {
 			resp, f := c.Send(ctx, out)
 			leaving.Wait()
 			if head {
-				<-here
 				if f != nil {
 					t.Fatal(f)
 				}
+				<-here
 				cancel(tc.cause)
 				_, err := resp.Body.Read(make([]byte, 1))
 				f = c.ReadFault(ctx, err)

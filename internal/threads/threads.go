@@ -18,7 +18,7 @@ type Answer struct {
 	ID string
 	// Previous is the answer that this one continues, empty for none.
 	Previous string
-	// Input and Output are the items of this turn alone, each a raw JSON array. Body is the answer as the client got it.
+	// Input and Output are the items of this turn alone, each a raw JSON array (Input may be one string). Body is the answer as the client got it.
 	Input, Output, Body []byte
 	// Provider and Model say who keeps the answer itself; then Input, Output and Body are empty.
 	Provider, Model string

@@ -39,6 +39,10 @@ type Target struct {
 	AskUsage bool
 	// Unsealed leaves out every seal, and what cannot be sent without its seal (R10's repair).
 	Unsealed bool
+	// Answer and Created, in seconds since 1970, are the id and the time of an answer whose upstream says none (Bedrock has
+	// no ids, and most have no time); empty and 0: none is said.
+	Answer  string
+	Created int64
 }
 
 // Quirks are what a target does differently from what its dialect's codec would write; data alone. The zero value is

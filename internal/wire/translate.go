@@ -113,7 +113,21 @@ func (g *generation) AppendReply(dst, body []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
+	g.name(&a.ID, &a.Model, &a.Created)
 	return g.client.AppendReply(dst, a, g.q), nil
+}
+
+// name completes what an answer says of itself: not every upstream has an id, a model or a time to tell.
+func (g *generation) name(id, model *string, created *int64) {
+	if *id == "" {
+		*id = g.target.Answer
+	}
+	if *model == "" {
+		*model = g.target.Model
+	}
+	if *created == 0 {
+		*created = g.target.Created
+	}
 }
 
 func (g *generation) begin() {
@@ -122,7 +136,12 @@ func (g *generation) begin() {
 	}
 	g.decoder, g.encoder = g.upstream.NewDecoder(), g.client.NewEncoder(g.q)
 	g.say = func(e *llm.Event) { g.dst = g.encoder.Append(g.dst, e) }
-	g.put = func(e *llm.Event) { g.order.Put(e, g.say) }
+	g.put = func(e *llm.Event) {
+		if e.Kind == llm.Start {
+			g.name(&e.ID, &e.Model, &e.Created)
+		}
+		g.order.Put(e, g.say)
+	}
 }
 
 func (g *generation) AppendEvent(dst, data []byte) ([]byte, error) {

@@ -16,7 +16,7 @@ import (
 
 // New makes the vendor. The base URL ends with /v1beta.
 func New() *provider.Vendor {
-	speaks := []string{"gemini", "gemini_count_tokens", "gemini_embed", "gemini_batch_embed"}
+	speaks := []string{"gemini", "gemini_count_tokens", "gemini_batch_embed", "gemini_embed"}
 	return &provider.Vendor{
 		Name:       "gemini",
 		AuthHeader: "X-Goog-Api-Key",

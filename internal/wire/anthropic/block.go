@@ -175,7 +175,7 @@ func (b *blockIn) media() (m *llm.Media, ok bool) {
 func plainText(raw []byte) (text string) {
 	r := jsonscan.New(raw)
 	if r.Kind() == jsonscan.String {
-		text, _ = textFrom(r)
+		text, _ = textFrom(&r)
 		return text
 	}
 	if !r.Array() {
@@ -232,13 +232,13 @@ func readCitation(raw []byte) (c llm.Citation, ok bool) {
 	for key, more := r.Key(); more; key, more = r.Key() {
 		switch string(key) {
 		case "cited_text":
-			c.Quote, _ = textFrom(r)
+			c.Quote, _ = textFrom(&r)
 		case "title", "document_title":
 			if title, ok := r.Text(); ok {
 				c.Title = title
 			}
 		case "url":
-			c.URL, _ = textFrom(r)
+			c.URL, _ = textFrom(&r)
 		case "source": // of a search result: mostly an address
 			if source, _ := r.Text(); c.URL == "" {
 				c.URL = source

@@ -96,7 +96,7 @@ func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
 	}
 	var e event
 	if !readEvent(data, &e) {
-		return brokenJSON(jsonscan.Valid(data))
+		return invalid("an event of the upstream's stream is no JSON object")
 	}
 	switch e.kind {
 	case messageStart:

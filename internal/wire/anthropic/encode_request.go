@@ -25,6 +25,7 @@ type writing struct {
 	// skipCache is how many cache markers are left out, of those that come first: the dialect takes four.
 	skipCache int
 	ids       ids
+	only      map[string]bool // the names in Choice.Only, once they are needed
 }
 
 // EncodeRequest appends the request for a target; see [wire.Upstream].

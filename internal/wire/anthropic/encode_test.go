@@ -2,9 +2,11 @@ package anthropic
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -481,6 +483,28 @@ func TestTraits(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %d, want %d", id, got, want)
 		}
+	}
+}
+
+// What a client sends can be as long as it likes: time must not grow with its square.
+func TestManyMembers(t *testing.T) {
+	t.Parallel()
+	var schema strings.Builder
+	schema.WriteString(`{"type":"object","additionalProperties":false,"properties":{"p0":true`)
+	q := asks(nil, nil)
+	for i := range 30_000 {
+		fmt.Fprintf(&schema, `,"p%d":{"type":"string"}`, i)
+		q.Messages = append(q.Messages, assistant(call("", fmt.Sprint("f", i), "")))
+	}
+	schema.WriteString("}}")
+	if list := membersOf(valueOf(membersOf([]byte(schema.String())), "properties")); len(list) != 30_000 || string(list[0].raw) != `{"type":"string"}` {
+		t.Errorf("%d members, the first is %s", len(list), list[0].raw)
+	}
+	q.Format = llm.Format{Kind: llm.JSONSchema, Schema: []byte(schema.String())}
+	start := time.Now()
+	encoded(t, q, wire.Target{})
+	if took := time.Since(start); took > 20*time.Second { // it is a few hundred milliseconds, and was minutes
+		t.Errorf("it took %v", took)
 	}
 }
 

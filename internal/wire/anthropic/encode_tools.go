@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"slices"
-
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 )
@@ -12,7 +10,16 @@ func (w *writing) sends(t *llm.Tool) bool {
 	if t.Opaque != nil {
 		return t.Opaque.Vendor == llm.Anthropic
 	}
-	return len(w.q.Choice.Only) == 0 || slices.Contains(w.q.Choice.Only, t.Name)
+	if len(w.q.Choice.Only) == 0 {
+		return true
+	}
+	if w.only == nil {
+		w.only = make(map[string]bool, len(w.q.Choice.Only))
+		for _, name := range w.q.Choice.Only {
+			w.only[name] = true
+		}
+	}
+	return w.only[t.Name]
 }
 
 func (w *writing) appendTools() {

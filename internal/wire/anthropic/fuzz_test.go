@@ -22,6 +22,7 @@ func FuzzEvents(f *testing.F) {
 		}
 	}
 	f.Add([]byte(`{"type":"error","error":{"message":[{"x":1}]}}`), []byte(`[DONE]`))
+	f.Add([]byte(`1`), []byte(`{"delta":null}`))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		var aided, plain wire.Progress
 		var d decoder

@@ -43,16 +43,19 @@ func isIDByte(c byte) bool {
 // one, and so on.
 type ids struct {
 	names          []string // of the tools that are called in the history, each once
+	seen           map[string]bool
 	calls, results int
 }
 
 // called notes a call of the history.
 func (d *ids) called(c *llm.Call) {
-	for _, n := range d.names {
-		if n == c.Name {
-			return
-		}
+	if d.seen[c.Name] {
+		return
 	}
+	if d.seen == nil {
+		d.seen = map[string]bool{}
+	}
+	d.seen[c.Name] = true
 	d.names = append(d.names, c.Name)
 }
 

@@ -19,8 +19,25 @@ func membersOf(raw []byte) []member {
 		return nil
 	}
 	list := make([]member, 0, 8)
+	var at map[string]int // places in list, once it is too long to be searched
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
-		list = put(list, string(key), r.Raw())
+		value := r.Raw()
+		if at == nil && len(list) < 24 {
+			list = put(list, string(key), value)
+			continue
+		}
+		if at == nil {
+			at = make(map[string]int, 2*len(list))
+			for i := range list {
+				at[list[i].key] = i
+			}
+		}
+		if i, again := at[string(key)]; again {
+			list[i].raw = value
+			continue
+		}
+		at[string(key)] = len(list)
+		list = append(list, member{string(key), value})
 	}
 	return list
 }

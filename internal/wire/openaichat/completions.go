@@ -44,7 +44,7 @@ func (d *requestDecoder) prompt() {
 	d.q.Messages = nil
 	switch d.r.Kind() {
 	case jsonscan.String:
-		text, _ := d.r.Text()
+		text := d.str()
 		d.say(text)
 	case jsonscan.Array:
 		d.r.Array()
@@ -54,7 +54,7 @@ func (d *requestDecoder) prompt() {
 				if len(d.q.Messages) > 0 {
 					d.fail("prompt", `several prompts in one request cannot be translated to another provider's API: send one a request`)
 				}
-				text, _ := d.r.Text()
+				text := d.str()
 				d.say(text)
 			case jsonscan.Number, jsonscan.Array:
 				d.fail("prompt", `"prompt" as token ids cannot be translated to another provider's API: send text`)

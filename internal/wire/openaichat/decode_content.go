@@ -12,7 +12,7 @@ func (d *requestDecoder) content(m *wireMessage) {
 	m.content, m.hasContent = nil, true
 	switch d.r.Kind() {
 	case jsonscan.String:
-		if s, _ := d.r.Text(); s != "" {
+		if s := d.str(); s != "" {
 			m.content = []llm.Part{{Kind: llm.Text, Text: s}}
 		}
 	case jsonscan.Array:
@@ -23,7 +23,7 @@ func (d *requestDecoder) content(m *wireMessage) {
 			case jsonscan.Object:
 				d.contentPart(m)
 			case jsonscan.String:
-				s, _ := d.r.Text()
+				s := d.str()
 				m.content = append(m.content, llm.Part{Kind: llm.Text, Text: s})
 			case jsonscan.Array, jsonscan.Number, jsonscan.Bool, jsonscan.Null, jsonscan.None:
 				d.refuse("", "an object")
@@ -123,7 +123,7 @@ func (d *requestDecoder) takePart(m *wireMessage, p *wirePart) {
 // imageURL reads {url, detail}, or the URL alone.
 func (d *requestDecoder) imageURL(to *llm.Media) {
 	if d.r.Kind() == jsonscan.String {
-		s, _ := d.r.Text()
+		s := d.str()
 		setURL(to, s)
 		return
 	}
@@ -261,7 +261,7 @@ func (d *requestDecoder) file(to *llm.Media) {
 // texts reads text that is a string, or parts with text in them.
 func (d *requestDecoder) texts() string {
 	if d.r.Kind() == jsonscan.String {
-		s, _ := d.r.Text()
+		s := d.str()
 		return s
 	}
 	return string(appendTexts(nil, &d.r))

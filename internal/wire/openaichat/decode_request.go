@@ -1,8 +1,10 @@
 package openaichat
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
+	"unicode/utf8"
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
@@ -23,6 +25,7 @@ type requestDecoder struct {
 	calls     []llm.Call // of all messages so far, by which results find their tool's name
 	oldCalls  int        // of those, how many were in the form of functions
 	unclaimed []string   // ids of those that have no result yet
+	scratch   []byte     // for texts with escapes in them
 }
 
 func newRequestDecoder(r *wire.Request) *requestDecoder {
@@ -215,11 +218,21 @@ func (d *requestDecoder) refuse(member, want string) {
 	d.r.Skip()
 }
 
+// str reads a string, which is one. Long texts are mostly escaped: they are unescaped where they are not kept.
+func (d *requestDecoder) str() string {
+	raw, _ := d.r.RawString()
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return string(raw)
+	}
+	d.scratch = jsonscan.AppendUnescaped(d.scratch[:0], raw)
+	return string(d.scratch)
+}
+
 // text reads a string; null is the empty one.
 func (d *requestDecoder) text(member string) string {
 	switch d.r.Kind() {
 	case jsonscan.String:
-		s, _ := d.r.Text()
+		s := d.str()
 		return s
 	case jsonscan.Null, jsonscan.None:
 		d.r.Skip()

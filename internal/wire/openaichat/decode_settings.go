@@ -38,7 +38,7 @@ func (d *requestDecoder) usage() {
 func (d *requestDecoder) stop() {
 	switch d.r.Kind() {
 	case jsonscan.String:
-		s, _ := d.r.Text()
+		s := d.str()
 		d.q.Stop = []string{s}
 	case jsonscan.Array:
 		d.r.Array()
@@ -47,7 +47,7 @@ func (d *requestDecoder) stop() {
 				d.refuse("stop", "a string or an array of strings")
 				continue
 			}
-			s, _ := d.r.Text()
+			s := d.str()
 			d.q.Stop = append(d.q.Stop, s)
 		}
 	case jsonscan.Null, jsonscan.None:
@@ -226,7 +226,7 @@ func (d *requestDecoder) audio() {
 	for key, ok := d.r.Key(); ok; key, ok = d.r.Key() {
 		switch {
 		case string(key) == "voice" && d.r.Kind() == jsonscan.String:
-			d.q.AudioVoice, _ = d.r.Text()
+			d.q.AudioVoice = d.str()
 		case string(key) == "format":
 			d.q.AudioFormat = d.text("audio.format")
 		default:

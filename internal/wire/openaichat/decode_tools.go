@@ -151,7 +151,7 @@ func (d *requestDecoder) functions() {
 func (d *requestDecoder) toolChoice() {
 	switch d.r.Kind() {
 	case jsonscan.String:
-		word, _ := d.r.Text()
+		word := d.str()
 		d.q.Choice.How = d.choosing("tool_choice", word)
 	case jsonscan.Object:
 		d.namedChoice()
@@ -266,7 +266,7 @@ func (d *requestDecoder) functionChoice() {
 	c := &d.q.Choice
 	switch d.r.Kind() {
 	case jsonscan.String:
-		word, _ := d.r.Text()
+		word := d.str()
 		c.How = d.choosing("function_call", word)
 	case jsonscan.Object:
 		if c.Name = d.name("function_call"); c.Name == "" {

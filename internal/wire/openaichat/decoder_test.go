@@ -73,6 +73,7 @@ func TestDecoder(t *testing.T) {
 		{"index missing", []string{oneChoice(`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{"}}]}`), oneChoice(`{"tool_calls":[{"function":{"arguments":"}"}}]}`), oneChoice(`{"tool_calls":[{"id":"b","function":{"name":"f","arguments":"{}"}}]}`), finishing("tool_calls")}, []llm.Part{call("a", "f", "{}"), call("b", "f", "{}")}, llm.ToolUse},
 		{"every index 0", []string{oneChoice(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), oneChoice(`{"tool_calls":[{"index":0,"id":"b","function":{"name":"f","arguments":"{}"}}]}`), finishing("tool_calls")}, []llm.Part{call("a", "f", "{}"), call("b", "f", "{}")}, llm.ToolUse},
 		{"whole calls in one chunk, arguments as objects, no ids", []string{oneChoice(`{"tool_calls":[{"function":{"name":"f","arguments":{"x": 1}}},{"function":{"name":"f","arguments":{}}}]}`), finishing("stop")}, []llm.Part{call(madeCallID("c", 0, keyCalls), "f", `{"x": 1}`), call(madeCallID("c", 0, keyCalls+1), "f", "{}")}, llm.ToolUse},
+		{"the same call twice in one chunk, all of index 0, no ids", []string{oneChoice(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}},{"index":0,"function":{"name":"f","arguments":"{}"}}]}`), finishing("stop")}, []llm.Part{call(madeCallID("c", 0, keyCalls), "f", "{}"), call(madeCallID("c", 0, keyCalls+1), "f", "{}")}, llm.ToolUse},
 		{"whole calls of index 0 in two chunks, no ids", []string{oneChoice(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":{"x":1}}}]}`), oneChoice(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":{"x":2}}}]}`), finishing("tool_calls")}, []llm.Part{call(madeCallID("c", 0, keyCalls), "f", `{"x":1}`), call(madeCallID("c", 0, keyCalls+1), "f", `{"x":2}`)}, llm.ToolUse},
 		{"custom call", []string{oneChoice(`{"tool_calls":[{"index":0,"id":"a","type":"custom","custom":{"name":"p","input":"ra"}}]}`), oneChoice(`{"tool_calls":[{"index":0,"custom":{"input":"w"}}]}`), finishing("tool_calls")}, []llm.Part{{Kind: llm.ToolCall, Call: &llm.Call{ID: "a", Name: "p", Arguments: "raw", Custom: true}}}, llm.ToolUse},
 		{"old function call", []string{oneChoice(`{"content":null,"function_call":{"name":"f","arguments":""}}`), oneChoice(`{"function_call":{"arguments":"{}"}}`), finishing("function_call")}, []llm.Part{call(madeCallID("c", 0, keyOldCall), "f", "{}")}, llm.ToolUse},
@@ -244,6 +245,7 @@ func sumOfReply(c *llm.Choice) (sum plainSum) {
 			sum.refusal += p.Text
 		case llm.ToolCall:
 			sum.calls = append(sum.calls, *p.Call)
+		case llm.Image, llm.Document, llm.Audio, llm.Video, llm.ToolResult, llm.Opaque:
 		}
 	}
 	sum.finish = strings.Trim(string(appendFinish(nil, c.Stop, false)), `"`)

@@ -54,7 +54,7 @@ func (d *requestDecoder) input(q *llm.EmbedRequest) {
 	q.Inputs, q.Tokens = nil, nil
 	switch d.r.Kind() {
 	case jsonscan.String:
-		text, _ := d.r.Text()
+		text := d.str()
 		q.Inputs = []string{text}
 	case jsonscan.Array:
 		var flat []int64
@@ -62,7 +62,7 @@ func (d *requestDecoder) input(q *llm.EmbedRequest) {
 		for d.r.Elem() {
 			switch d.r.Kind() {
 			case jsonscan.String:
-				text, _ := d.r.Text()
+				text := d.str()
 				q.Inputs = append(q.Inputs, text)
 			case jsonscan.Number:
 				flat = append(flat, d.integer("input"))
@@ -135,7 +135,7 @@ func appendVectorBase64(dst []byte, v []float32) []byte {
 	raw := make([]byte, 0, 4*len(v))
 	for _, f := range v {
 		b := math.Float32bits(f)
-		raw = append(raw, byte(b), byte(b>>8), byte(b>>16), byte(b>>24))
+		raw = append(raw, byte(b&0xff), byte(b>>8&0xff), byte(b>>16&0xff), byte(b>>24))
 	}
 	dst = append(dst, '"')
 	dst = base64.StdEncoding.AppendEncode(dst, raw)

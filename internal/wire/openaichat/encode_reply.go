@@ -30,9 +30,17 @@ func (Chat) AppendReply(dst []byte, a *llm.Reply, q *llm.Request) []byte {
 	}
 	if a.ServiceTier != "" {
 		dst = append(dst, `,"service_tier":`...)
-		dst = jsonscan.AppendString(dst, a.ServiceTier)
+		dst = jsonscan.AppendString(dst, tierWord(a.ServiceTier))
 	}
 	return append(dst, '}')
+}
+
+// tierWord is OpenAI's word for a service tier.
+func tierWord(tier string) string {
+	if tier == "standard" {
+		return "default"
+	}
+	return tier
 }
 
 func appendChoice(dst []byte, c *llm.Choice, index int, q *llm.Request) []byte {

@@ -11,10 +11,9 @@ import (
 
 // requestEncoder writes one request. Its members are written by the methods below in a fixed order.
 type requestEncoder struct {
-	dst   []byte
-	q     *llm.Request
-	t     *wire.Target
-	comma bool // one is due before the next member or element
+	dst []byte
+	q   *llm.Request
+	t   *wire.Target
 }
 
 func encodeChat(dst []byte, q *llm.Request, t *wire.Target) ([]byte, error) {

@@ -99,7 +99,7 @@ func (e *encoder) start(v *llm.Event) {
 	h = jsonscan.AppendString(h, v.Model)
 	if v.ServiceTier != "" {
 		h = append(h, `,"service_tier":`...)
-		h = jsonscan.AppendString(h, v.ServiceTier)
+		h = jsonscan.AppendString(h, tierWord(v.ServiceTier))
 	}
 	e.head = append(h, `,"choices":[`...)
 }

@@ -84,7 +84,11 @@ func (d *decoder) response(f *frame, emit func(*llm.Event)) {
 	h.read(&r)
 	if !d.begun {
 		d.begun = true
-		emit(&llm.Event{Kind: llm.Start, ID: string(h.id), Model: string(h.model), Created: h.created, ServiceTier: string(h.tier)})
+		e := llm.Event{Kind: llm.Start, ID: string(h.id), Model: string(h.model), Created: h.created}
+		if string(h.tier) != "auto" { // that is not decided yet
+			e.ServiceTier = string(h.tier)
+		}
+		emit(&e)
 	}
 	switch string(f.kind) {
 	case "response.completed", "response.incomplete", "response.done":

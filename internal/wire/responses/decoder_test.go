@@ -81,6 +81,12 @@ func TestIncompleteLifecycles(t *testing.T) {
 			[]llm.Part{{Kind: llm.Opaque, Opaque: &llm.Block{Vendor: llm.OpenAI, Type: "new_call", Raw: []byte(`{"id":"n","type":"new_call","x":1}`)}}},
 			llm.EndTurn,
 		},
+		{
+			"an item that ends twice",
+			[]string{`{"type":"response.output_item.done","output_index":0,"item":{"id":"n","type":"new_call"}}`, `{"type":"response.output_item.done","output_index":0,"item":{"id":"n","type":"new_call"}}`, end},
+			[]llm.Part{{Kind: llm.Opaque, Opaque: &llm.Block{Vendor: llm.OpenAI, Type: "new_call", Raw: []byte(`{"id":"n","type":"new_call"}`)}}},
+			llm.EndTurn,
+		},
 		{"cut by the filter", []string{`{"type":"response.output_text.delta","delta":"a"}`, `{"type":"response.incomplete","response":{"incomplete_details":{"reason":"content_filter"}}}`}, []llm.Part{text("a")}, llm.ContentFilter},
 		{"cut for no reason", []string{`{"type":"response.output_text.delta","delta":"a"}`, `{"type":"response.incomplete","response":{}}`}, []llm.Part{text("a")}, llm.OtherStop},
 		{"a pair of escapes", []string{`{"type":"response.output_text.delta","delta":"\ud83d\ude00\n"}`, end}, []llm.Part{text("😀\n")}, llm.EndTurn},

@@ -51,7 +51,9 @@ func ask(t testing.TB, from *client, to *upstream, model string, body []byte, st
 	if err != nil {
 		return nil, err
 	}
-	a.translation = wire.NewTranslation(from.dialect, to.dialect, canonical, to.target(model))
+	target := to.target(model)
+	target.Answer, target.Created = "answer_1", 1782321700
+	a.translation = wire.NewTranslation(from.dialect, to.dialect, canonical, target)
 	a.sent, err = a.translation.AppendRequest(nil, w)
 	return a, err
 }
