@@ -67,7 +67,11 @@ func TestThreadKeptByTheGateway(t *testing.T) {
 					return h
 				}
 				first := idOf(t, ask("anthropic/m", "my name is Ada", ""))
-				second := idOf(t, ask("anthropic/m", "who am I?", first))
+				told := ask("anthropic/m", "who am I?", first)
+				second := idOf(t, told)
+				if !strings.Contains(told.raw, `"previous_response_id":"`+first+`"`) {
+					t.Errorf("the answer does not say what it continues: %s", told.raw)
+				}
 				third := ask("chat/m", "and now?", second) // another provider goes on where the first left
 				seen := s.mocks["a"].Requests()
 				last := string(seen[len(seen)-1].Body)

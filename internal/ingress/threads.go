@@ -85,6 +85,7 @@ func (x *exchange) continueThread(d threaded) *wire.Failure {
 		f := badRequest(err)
 		return &f
 	}
+	request.Previous = q.Previous // the body has it no more; the answer says it
 	x.call.Body.Release()
 	x.call.Body, x.call.Request = buf, request
 	return nil

@@ -71,6 +71,9 @@ type Request struct {
 	AudioVoice, AudioFormat string
 	// Store says whether the provider may keep the answer to be fetched later; nil: unsaid.
 	Store *bool
+	// Previous is the id of the earlier answer that this request continues, to be said again in the answer; what was said
+	// there is in Messages.
+	Previous string
 
 	// Dropped collects what was lost on the way so far; never nil in a request that a decoder made.
 	Dropped *Dropped

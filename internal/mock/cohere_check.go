@@ -7,8 +7,12 @@ import (
 )
 
 func (cohere) check(q *request) *apiError {
-	if q.op == opEmbed {
+	switch q.op {
+	case opEmbed:
 		return q.checkCohereEmbed()
+	case opGenerate:
+	case opNone, opComplete, opCount, opModels, opStored, opCancel:
+		return nil
 	}
 	root := q.root
 	for _, check := range []func() *apiError{

@@ -86,6 +86,21 @@ func TestFieldsAreDistinct(t *testing.T) {
 	}
 }
 
+// A seal is taken by its maker alone, and only as it was made.
+func TestSeals(t *testing.T) {
+	s := sealOf(makerAnthropic, "a thought")
+	if text, ok := openSeal(makerAnthropic, s); !ok || text != "a thought" {
+		t.Errorf("%q, %v", text, ok)
+	}
+	for name, forged := range map[string]string{
+		"another maker's": sealOf(makerGoogle, "a thought"), "changed": "A" + s[1:], "cut": s[:len(s)-4], "longer": s[:len(s)-4] + "AAAA", "none": "", "no base64": "!",
+	} {
+		if _, ok := openSeal(makerAnthropic, forged); ok && forged != s {
+			t.Errorf("%s seal is taken", name)
+		}
+	}
+}
+
 // Draws are spread evenly, and those of two rules are not the same.
 func TestDraw(t *testing.T) {
 	const n = 10_000

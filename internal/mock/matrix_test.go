@@ -161,6 +161,43 @@ func plainWord(body []byte) string {
 	return "answer"
 }
 
+// An answer without content has its faults, too: what would come before the first chunk comes before the end.
+func TestFaultsOfAnAnswerWithoutContent(t *testing.T) {
+	body := claude(`"messages":[{"role":"user","content":"refuse"}],"stream":true`)
+	for fault, want := range map[string]string{"": "200 finish done", "error=3": "200 error:api_error", "cut=0": "200 cut", "eof=1": "200"} {
+		run(t, script(), func(t *testing.T, b *bench) {
+			req := post(t.Context(), t, "/v1/messages", body, mock.FaultHeader, fault, "Anthropic-Version", "2023-06-01")
+			if got := b.seenBy("anthropic", req); got != want {
+				t.Errorf("%s: got %s, want %s", fault, got, want)
+			}
+		})
+	}
+}
+
+// What a dialect sends in a silence: comments, Anthropic pings, a growing list white space, and AWS's frames nothing.
+func TestKeepalives(t *testing.T) {
+	for name, want := range map[string]string{
+		"chat": ": keepalive\n\n: keepalive\n\n", "anthropic": "event: ping\ndata: {\"type\": \"ping\"}\n\nevent: ping\ndata: {\"type\": \"ping\"}\n\n",
+		"gemini": ": keepalive\n\n: keepalive\n\n", "gemini, JSON list": "\n\n", "bedrock": "", "cohere": ": keepalive\n\n: keepalive\n\n",
+	} {
+		run(t, script(), func(t *testing.T, b *bench) {
+			a := apis()[name]
+			ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+			defer cancel()
+			c := a.request(true)
+			req := post(ctx, t, c.path, c.body, append([]string{mock.FaultHeader, "hang=headers; keepalive=1s"}, a.header...)...)
+			resp, err := b.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = resp.Body.Close() }()
+			if got, _ := io.ReadAll(resp.Body); string(got) != want {
+				t.Errorf("%s: %q", name, got)
+			}
+		})
+	}
+}
+
 // The words of errors are each dialect's own, and a script's words go into their places.
 func TestErrorsInEveryDialect(t *testing.T) {
 	cases := map[string]map[string]string{

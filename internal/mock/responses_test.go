@@ -96,6 +96,10 @@ func TestResponsesRound(t *testing.T) {
 		if !strings.Contains(encoded(t, fourth.Output), "22 degrees") {
 			t.Errorf("%+v", fourth)
 		}
+
+		fifth := ask2[responseReply](t, b, "/v1/responses", `{"model":"gpt-5","input":"weather?"`+responsesTools+`}`)
+		ask2[responseReply](t, b, "/v1/responses", `{"model":"gpt-5","store":false,"previous_response_id":"`+fifth.ID+
+			`","input":[{"type":"function_call_output","call_id":"`+fifth.Output[1]["call_id"].(string)+`","output":"x"}]}`) // the thought in it is stored
 	})
 }
 

@@ -88,20 +88,20 @@ type generation struct {
 func (g *generation) AppendRequest(dst []byte, w Rewrite) ([]byte, error) {
 	g.target.Model, g.target.AskUsage = w.Model, w.AskUsage
 	out, err := g.upstream.EncodeRequest(dst, g.q, &g.target)
-	if err != nil || len(w.Params) == 0 {
+	if err != nil || len(w.Params) == 0 && !w.OmitModel {
 		return out, err
 	}
 	return override(g.upstream, dst, out, w)
 }
 
-// override applies a target's parameters to a request that was written already.
+// override applies a target's parameters, and what it will not have in the body, to a request that was written already.
 func override(d Dialect, dst, body []byte, w Rewrite) ([]byte, error) {
 	written := append([]byte(nil), body[len(dst):]...)
 	r, err := d.ReadRequest(written)
 	if err != nil {
 		return dst, err
 	}
-	out := d.AppendRequest(dst, &r, Rewrite{Model: w.Model, Params: w.Params})
+	out := d.AppendRequest(dst, &r, Rewrite{Model: w.Model, Params: w.Params, OmitModel: w.OmitModel})
 	if len(out) > 0 && len(written) > 0 && &out[0] == &written[0] {
 		out = append(dst, written...)
 	}

@@ -40,6 +40,11 @@ var measurements = []measurement{
 	{"big", "Plain chat of 50 KB", "CPU µs/request", load("", "1.40", "-size", "50000")},
 	{"stream", "Stream of 100 events, one write each", "CPU µs/stream", load("chunks=100", "1.25", "-stream")},
 	{"coalesced", "Stream of 100 events in one write", "CPU µs/stream", load("chunks=100,coalesce=200", "", "-stream")},
+	{"messages-to-chat", "Across dialects: Messages client, chat upstream, plain", "CPU µs/request", across("", "1.80", "healthy", "-dialect", "messages")},
+	{"messages-to-chat-stream", "The same, stream of 100 events", "CPU µs/stream", across("chunks=100", "2.00", "healthy", "-dialect", "messages", "-stream")},
+	{"chat-to-messages", "Across dialects: chat client, Anthropic upstream, plain", "CPU µs/request", across("", "1.80", "claude", "-dialect", "chat")},
+	{"chat-to-messages-stream", "The same, stream of 100 events", "CPU µs/stream", across("chunks=100", "2.00", "claude", "-dialect", "chat", "-stream")},
+	{"messages-to-chat-big", "Messages client, chat upstream, 50 KB", "CPU µs/request", across("", "", "healthy", "-dialect", "messages", "-size", "50000")},
 	{"open-breaker", "Failover with the first provider's breaker open", "CPU µs/request", openBreaker},
 	{"dead-provider", "Failover from a provider that refuses connections, breaker never open, one request at a time", "ms/request", deadProvider},
 	{"cold", "First requests after the start, first provider refuses connections", "ms/request", coldRequests},
@@ -111,6 +116,12 @@ func (s *summary) UnmarshalJSON(b []byte) error {
 
 // load measures bare proxies and the gateway under 64 connections.
 func load(knobs, goal string, args ...string) func(context.Context, *settings) ([]row, error) {
+	return across(knobs, goal, "healthy", args...)
+}
+
+// across is load with a model of the gateway whose upstream may speak another dialect than the client; the bare proxies
+// pass the client's own dialect through, to a mock that speaks it.
+func across(knobs, goal, model string, args ...string) func(context.Context, *settings) ([]row, error) {
 	return func(ctx context.Context, s *settings) ([]row, error) {
 		v, err := newServers(s)
 		if err != nil {
@@ -132,8 +143,8 @@ func load(knobs, goal string, args ...string) func(context.Context, *settings) (
 		rows, _, err := s.paired(ctx, []target{
 			{"httputil.ReverseProxy", "http://" + bareAddr, "gpt-4o-mini", bare},
 			{"net/http handler (floor)", "http://" + handlerAddr, "gpt-4o-mini", handler},
-			{"evergate", "http://" + gateAddr, "healthy", gate},
-			{"evergate, no request log", "http://" + quietAddr, "healthy", quiet},
+			{"evergate", "http://" + gateAddr, model, gate},
+			{"evergate, no request log", "http://" + quietAddr, model, quiet},
 		}, append(args, "-c", "64", "-d", "800ms", "-warmup", "300ms", "-first-warmup", "2s")...)
 		if err == nil && goal != "" {
 			rows[2].Goal = "≤ " + goal

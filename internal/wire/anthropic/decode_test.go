@@ -104,7 +104,8 @@ func TestDecodeContent(t *testing.T) {
 		"thoughts of others that were wrapped": {
 			role: "assistant",
 			content: `[{"type":"thinking","thinking":"t","signature":"` + wrapped + `"},{"type":"redacted_thinking","data":"` + hidden + `"},` +
-				`{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"redacted_thinking","data":"` + wrapped + `"}]`,
+				`{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"redacted_thinking","data":"` + wrapped + `"},` +
+				`{"type":"redacted_thinking","data":"` + hidden + `"}]`,
 			want: []llm.Part{
 				thought(llm.Google, llm.Signed, "t", "sig"),
 				{Kind: llm.Reasoning, Seal: &llm.Seal{Vendor: llm.OpenAI, Kind: llm.Encrypted, Data: "gAAA", ID: "rs_1"}},
@@ -112,6 +113,7 @@ func TestDecodeContent(t *testing.T) {
 					Kind: llm.ToolCall, Call: &llm.Call{ID: "a", Name: "f", Arguments: "{}"},
 					Signature: &llm.Seal{Vendor: llm.Google, Kind: llm.Signed, Data: "sig"},
 				},
+				{Kind: llm.Reasoning, Seal: &llm.Seal{Vendor: llm.OpenAI, Kind: llm.Encrypted, Data: "gAAA", ID: "rs_1"}},
 			},
 		},
 		"what only the vendor understands": {

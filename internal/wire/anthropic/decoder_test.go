@@ -35,6 +35,9 @@ func TestDecoder(t *testing.T) {
 			[]string{saysText("a"), delta("1", `"type":"thinking_delta","thinking":"t"`), delta("1", `"type":"signature_delta","signature":"s"`), finishEvent},
 			[]llm.Part{text("a"), thought(llm.Anthropic, llm.Signed, "t", "s")}, llm.EndTurn, "",
 		},
+		"deltas after a stop": {
+			[]string{openEvent, saysText("a"), saysText("b"), closeEvent, saysText("c"), finishEvent}, []llm.Part{text("ab"), text("c")}, llm.EndTurn, "",
+		},
 		"every block is number 0": {
 			[]string{openEvent, saysText("a"), closeEvent, block("0", tool+`,"input":{}`), delta("0", `"type":"input_json_delta","partial_json":"{\"x\":"`), delta("0", `"type":"input_json_delta","partial_json":"1}"`), closeEvent, finish(`"stop_reason":"tool_use"`)},
 			[]llm.Part{text("a"), call("t", "f", `{"x":1}`)}, llm.ToolUse, "",
@@ -157,6 +160,21 @@ func TestReplyFromStreamMistakes(t *testing.T) {
 		if err != nil || len(a.Choices[0].Content) != 1 || a.Choices[0].Content[0].Text != "ab" || a.Choices[0].Stop != llm.EndTurn {
 			t.Errorf("%s: %s, %v", name, body, err)
 		}
+	}
+}
+
+// Null says nothing, in whatever event it comes.
+func TestReplyFromStreamNulls(t *testing.T) {
+	t.Parallel()
+	body, err := Messages{}.ReplyFromStream(sayAll(startEvent, openEvent, saysText("a"), closeEvent,
+		`{"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":25}}`,
+		`{"type":"message_delta","delta":{"stop_reason":null,"stop_sequence":null},"usage":{"output_tokens":26,"cache_read_input_tokens":null}}`, endEvent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := Messages{}.DecodeReply(body)
+	if err != nil || a.Choices[0].Stop != llm.Length || a.Usage.CachedInput != 2000 || a.Usage.Output != 26 {
+		t.Errorf("%s: %v", body, err)
 	}
 }
 

@@ -525,6 +525,7 @@ func TestStrictSchema(t *testing.T) {
 		},
 		"all of them":              {`{"minLength":1}`, `{}`, []string{"schema.minLength"}},
 		"a map":                    {`{"type":"object","additionalProperties":{"type":"string"}}`, `{"type":"object","additionalProperties":false}`, []string{"schema.additionalProperties"}},
+		"a map without a type":     {`{"additionalProperties":true}`, `{"additionalProperties":false}`, []string{"schema.additionalProperties"}},
 		"oneOf, definitions":       {`{"oneOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"type":"string","format":"color","pattern":"^a"}}}`, `{"anyOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"type":"string","pattern":"^a"}}}`, []string{"schema.format"}},
 		"examples are no schemas":  {`{"enum":[{"type":"object"}],"default":{"minimum":1},"const":1}`, "", nil},
 		"arrays with many members": {`{"type":"array","minItems":2,"items":true}`, `{"type":"array","items":true}`, []string{"schema.minItems"}},

@@ -186,6 +186,21 @@ func TestAppendReply(t *testing.T) {
 	}
 }
 
+// A seal stands as it is only in the field that the dialect has for its kind.
+func TestSealText(t *testing.T) {
+	t.Parallel()
+	for _, s := range []llm.Seal{
+		{Vendor: llm.Anthropic, Kind: llm.Encrypted, Data: "d"}, {Vendor: llm.Anthropic, Kind: llm.Redacted, Data: "d"}, {Vendor: llm.Google, Kind: llm.Signed, Data: "d"},
+	} {
+		if got, ok := llm.Unwrap(sealText(&s, llm.Signed)); !ok || got != s {
+			t.Errorf("%+v became %+v", s, got)
+		}
+	}
+	if got := sealText(&llm.Seal{Vendor: llm.Anthropic, Kind: llm.Signed, Data: "d"}, llm.Signed); got != "d" {
+		t.Error(got)
+	}
+}
+
 // anyAnswer draws the events of an answer as decoders tell them, in any mixture.
 func anyAnswer(t *rapid.T) (events []*llm.Event) {
 	for i := range rapid.IntRange(0, 5).Draw(t, "parts") {

@@ -130,6 +130,21 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// A finish ends a call that was not stopped, and a number below nothing says nothing.
+func TestProgressOdd(t *testing.T) {
+	t.Parallel()
+	var p wire.Progress
+	for _, data := range []string{
+		`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}`,
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":-5,"input_tokens":7}}`,
+	} {
+		Messages{}.JudgeEvent([]byte(data), &p)
+	}
+	if p.OpenTool || !p.SawFinish || p.Reply.Usage != (llm.Usage{Known: true, Input: 7}) {
+		t.Errorf("%+v", p)
+	}
+}
+
 // The pattern is a short cut and nothing else: the same facts come out with it and without.
 func TestPattern(t *testing.T) {
 	t.Parallel()
@@ -175,7 +190,8 @@ func TestAppendEnd(t *testing.T) {
 		events []string
 		want   string
 	}{
-		"after a finish": {[]string{startEvent, openEvent, saysText("a"), closeEvent, finishEvent}, stop},
+		"after a finish":                  {[]string{startEvent, openEvent, saysText("a"), closeEvent, finishEvent}, stop},
+		"after a finish in an open block": {[]string{startEvent, openEvent, saysText("a"), finishEvent}, stop},
 		"without one": {
 			[]string{startEvent, openEvent, saysText("a"), closeEvent},
 			"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\",\"stop_sequence\":null,\"stop_details\":null,\"container\":null}," +
@@ -198,7 +214,7 @@ func TestAppendEnd(t *testing.T) {
 		if diff := cmp.Diff(c.want, string(end)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if c.events[0] == startEvent {
+		if c.events[0] == startEvent && !strings.Contains(name, "open block") {
 			if err := grammar(append(stream, end...)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -363,6 +379,11 @@ func TestAppendUnsealed(t *testing.T) {
 		"a call that waits, adaptive": {
 			`{"thinking":{"type":"adaptive"},"messages":[` + q + `,{"role":"assistant","content":[` + thinking + `,` + use + `]}]}`,
 			`{"thinking":{"type":"adaptive"},"messages":[` + q + `,{"role":"assistant","content":[` + use + `]}]}`, []string{llm.DropSignatures},
+		},
+		"a call that never had a thought": {
+			`{"thinking":{"type":"enabled"},"messages":[` + q + `,{"role":"assistant","content":[` + thinking + `,` + a + `]},` + q + `,{"role":"assistant","content":[` + use + `]}]}`,
+			`{"thinking":{"type":"enabled"},"messages":[` + q + `,{"role":"assistant","content":[` + a + `]},` + q + `,{"role":"assistant","content":[` + use + `]}]}`,
+			[]string{llm.DropSignatures},
 		},
 		"no request": {`{"messages":[`, "", nil},
 	} {

@@ -64,7 +64,7 @@ func (s *schemaWriter) append(dst, raw []byte) []byte {
 		case "items", "anyOf", "oneOf", "allOf":
 			dst = s.appendAny(dst, m.raw)
 		case "additionalProperties":
-			if object && string(m.raw) != "false" {
+			if string(m.raw) != "false" {
 				s.lose(m.key)
 				dst = append(dst, "false"...)
 			} else {

@@ -56,7 +56,8 @@ func (Chat) DecodeReply(body []byte) (*llm.Reply, error) {
 	return a, nil
 }
 
-// message is what a reply's message holds. Its order is the one in which it was made: plan, contents, calls.
+// message is what a reply's message holds. Its order is the one in which it was made: thoughts, plan, contents,
+// calls.
 type message struct {
 	plan      string
 	contents  []llm.Part
@@ -120,10 +121,14 @@ func (m *message) parts() (out []llm.Part) {
 			p.Citations = append(p.Citations, c.sources...)
 		}
 	}
+	rest := m.contents
+	for len(rest) > 0 && rest[0].Kind == llm.Reasoning { // a model that thinks does so before it plans
+		out, rest = append(out, rest[0]), rest[1:]
+	}
 	if m.plan != "" {
 		out = append(out, llm.Part{Kind: llm.Reasoning, Text: m.plan})
 	}
-	for _, p := range m.contents {
+	for _, p := range rest {
 		if p.Kind != 0 {
 			out = append(out, p)
 		}

@@ -68,6 +68,8 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			q := *c.q // some share one
+			c.q = &q
 			c.q.Dropped = &llm.Dropped{}
 			reply := Chat{}.AppendReply(nil, c.a, c.q)
 			validReply(t, reply)

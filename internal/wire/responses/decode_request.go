@@ -17,7 +17,7 @@ const (
 
 // decodeRequest reads a whole request.
 func decodeRequest(w *wire.Request) (*llm.Request, error) {
-	q := &llm.Request{Model: w.Model, Stream: w.Stream, StreamUsage: true, Dropped: &llm.Dropped{}}
+	q := &llm.Request{Model: w.Model, Stream: w.Stream, StreamUsage: true, Previous: w.Previous, Dropped: &llm.Dropped{}}
 	d := requestDecoder{q: q, conversation: conversation{q: q}}
 	r := jsonscan.New(w.Body)
 	r.Object()

@@ -89,7 +89,7 @@ func story(t *testing.T, c *conversation, from *client, to *upstream) []byte {
 		pretty(t, &b, reply)
 	}
 	b.WriteString("\n== stream\n")
-	b.Write(said.bytes)
+	b.Write(bytes.TrimSuffix(said.bytes, []byte("\n")))
 	if said.fault != nil {
 		fmt.Fprintf(&b, "fault: %s %s: %s\n", said.fault.Class, said.fault.Code, said.fault.Message)
 	}

@@ -1,0 +1,182 @@
+package wiretest_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evergate/internal/llm"
+	"evergate/internal/wire"
+)
+
+// choicesOf is how many answers a recording's request asked for.
+func (r *recording) choices(t testing.TB) int { return max(1, len(r.source(t).Choices)) }
+
+// Each recorded answer says the same to a client of every dialect, whole and as a stream, however it was sent.
+func TestRecordedAnswers(t *testing.T) {
+	t.Parallel()
+	for _, r := range recordedAnswers() {
+		t.Run(r.file, func(t *testing.T) {
+			t.Parallel()
+			source := r.source(t)
+			for i := range source.Choices {
+				if source.Choices[i].Finish == "" {
+					t.Fatal("the reader of the source saw no finish")
+				}
+			}
+			for _, c := range clients() {
+				want := heard(&c, source)
+				for form, get := range map[string]func() ([]byte, error){
+					"plain":    func() ([]byte, error) { return r.plain(t, &c), nil },
+					"folded":   func() ([]byte, error) { return r.folded(t, &c), nil },
+					"streamed": func() ([]byte, error) { return r.relayed(t, &c), nil },
+				} {
+					out, err := get()
+					if err != nil {
+						t.Fatal(err)
+					}
+					reader := readers()[c.name]
+					var got meaning
+					if form == "streamed" {
+						got, err = reader.ofStream(out)
+					} else {
+						got, err = reader.ofPlain(out)
+					}
+					if err != nil {
+						t.Fatalf("%s, %s: %v\n%s", c.name, form, err, tail(out))
+					}
+					if diff := cmp.Diff(want, forgive(want, got)); diff != "" {
+						t.Errorf("%s, %s: sent - heard +\n%s", c.name, form, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+// plain is the answer to a client that wants it whole: a stream is folded in the upstream's own dialect first, as the
+// gateway does it (R17).
+func (r *recording) plain(t testing.TB, c *client) []byte {
+	t.Helper()
+	body := r.body(t)
+	if r.streamed() || body[0] == '[' {
+		var err error
+		if body, err = r.dialect.ReplyFromStream(body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, f := r.dialect.Judge(body); f != nil {
+		t.Fatal(f)
+	}
+	out, err := translate(t, c, r.dialect, r.choices(t)).AppendReply(nil, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// folded is the same by way of the canonical events: a stream's are folded, a reply's are told and folded again.
+func (r *recording) folded(t testing.TB, c *client) []byte {
+	t.Helper()
+	up := r.dialect.(wire.Upstream)
+	var fold llm.Fold
+	if r.streamed() {
+		var order llm.Order
+		put := func(e *llm.Event) { order.Put(e, fold.Put) }
+		d := up.NewDecoder()
+		p := wire.Progress{Choices: r.choices(t)}
+		for _, data := range r.events(t) {
+			ev := up.JudgeEvent(data, &p)
+			if ev.Fault != nil || ev.Malformed {
+				t.Fatalf("%+v: %s", ev, data)
+			}
+			if ev.End {
+				break
+			}
+			if err := d.Decode(data, put); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.End(put)
+		order.End(fold.Put)
+	} else {
+		body := r.body(t)
+		if body[0] == '[' {
+			return r.plain(t, c)
+		}
+		a, err := up.DecodeReply(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		llm.Unfold(a, fold.Put)
+	}
+	return c.dialect.(wire.Client).AppendReply(nil, fold.Reply(), ask1(t, c, r.choices(t)).Generation())
+}
+
+// relayed is the answer to a client that wants a stream: a whole one is told as a stream in the upstream's own dialect
+// first (R17).
+func (r *recording) relayed(t testing.TB, c *client) []byte {
+	t.Helper()
+	body := r.body(t)
+	if !r.streamed() {
+		var err error
+		if body, err = r.dialect.StreamFromReply(body, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := listen(t, c, r.dialect, r.choices(t))
+	l.hear(t, body, true)
+	if l.fault != nil || !l.ended || l.malformed > 0 {
+		t.Fatalf("%v, ended %v, %d malformed", l.fault, l.ended, l.malformed)
+	}
+	return l.out
+}
+
+// heard is what a client of a dialect can be told of an answer.
+func heard(c *client, source meaning) meaning {
+	m := source
+	m.Choices = slices.Clone(source.Choices)
+	if len(m.Choices) > 1 && (c.name == "messages" || c.name == "responses") {
+		m.Choices = m.Choices[:1]
+	}
+	for i := range m.Choices {
+		s := &m.Choices[i]
+		switch {
+		case s.Finish == finishStop && c.name != "messages":
+			s.Finish = finishEnd
+		case s.Finish == finishFilter && c.name == "messages":
+			s.Finish = finishRefusal
+		}
+		if s.Refusal != "" && (c.name == "messages" || c.name == "gemini") { // a refusal is text there, and the finish tells
+			s.text(s.Refusal)
+			s.Refusal = ""
+			s.Finish = map[string]string{"messages": finishRefusal, "gemini": finishFilter}[c.name]
+		}
+	}
+	return m
+}
+
+// forgive takes from what was heard what the source could not say: ids that had to be made up, and counts that one of the
+// two dialects has no word for.
+func forgive(want, got meaning) meaning {
+	got.Choices = slices.Clone(got.Choices)
+	for i := range got.Choices {
+		s := &got.Choices[i]
+		s.Calls = slices.Clone(s.Calls)
+		for j := range s.Calls {
+			if i < len(want.Choices) && j < len(want.Choices[i].Calls) && want.Choices[i].Calls[j].ID == "" && s.Calls[j].ID != "" {
+				s.Calls[j].ID = ""
+			}
+		}
+	}
+	if want.Usage.Input < 0 && got.Usage.Input <= 0 && got.Usage.Output <= 0 { // nothing is said, or zeros where the dialect must
+		got.Usage = want.Usage
+	}
+	for _, n := range []struct{ want, got *int64 }{{&want.Usage.Write, &got.Usage.Write}, {&want.Usage.Reasoning, &got.Usage.Reasoning}} {
+		if *n.want < 1 && *n.got < 1 || *n.got < 0 {
+			*n.got = *n.want
+		}
+	}
+	return got
+}
