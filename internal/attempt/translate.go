@@ -41,7 +41,7 @@ func unable(err error) *fault.Fault {
 	f := &fault.Fault{Class: fault.Unable, Status: http.StatusBadRequest, Message: err.Error()}
 	var re *wire.RequestError
 	if errors.As(err, &re) {
-		f.Param = re.Param
+		f.Param, f.Code = re.Param, re.Code
 	}
 	return f
 }

@@ -49,6 +49,8 @@ func (s *Session) Final(now time.Time, g Guards) Final {
 		f.Ending = PassBack // an answer in its way, also when it came at the last moment
 	case s.late(now, 0):
 		f.Ending = Deadline
+	case s.cannot != nil && s.cannot.Code != "":
+		f.Ending, f.Fault = PassBack, s.cannot // R46: told so, the client asks again in a form that this target can serve
 	case s.attempts == 0 && s.cannot != nil && s.onlyUnable(g):
 		f.Ending, f.Fault = PassBack, s.cannot // R46: nobody who is there can do it
 	case s.attempts == 0:

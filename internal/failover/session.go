@@ -338,7 +338,7 @@ func (s *Session) Unable(m Move, f *fault.Fault) {
 		s.unable = make([]bool, len(s.p.Targets))
 	}
 	s.unable[m.Target] = true
-	if s.cannot == nil {
+	if s.cannot == nil || s.cannot.Code == "" && f.Code != "" {
 		s.cannot = f
 	}
 }

@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,7 +128,7 @@ func (x *exchange) passBack(ft *fault.Fault) wire.Failure {
 		return failure(http.StatusNotFound, codeNotFound,
 			fmt.Sprintf("no provider of the model %q has a route for %s%s", clip(x.call.Request.Model), x.dialect.Name(), upstreamWords(ft)))
 	case ft.Class == fault.Unable: // R46: the gateway's own words
-		f := failure(http.StatusBadRequest, codeInvalid, ft.Message)
+		f := failure(http.StatusBadRequest, cmp.Or(ft.Code, codeInvalid), ft.Message)
 		f.Param = ft.Param
 		return f
 	case ft.Status >= 400:

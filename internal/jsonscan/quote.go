@@ -1,6 +1,7 @@
 package jsonscan
 
 import (
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -12,13 +13,12 @@ const hexDigits = "0123456789abcdef"
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	done := 0
-	for i := 0; i < len(s); {
+	for i := 0; ; {
+		if i = plainText(s, i); i == len(s) {
+			break
+		}
 		c := s[i]
 		if c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' {
-				i++
-				continue
-			}
 			dst = append(dst, s[done:i]...)
 			switch c {
 			case '"', '\\':
@@ -73,8 +73,9 @@ func AppendUnescaped(dst, raw []byte) []byte {
 			dst = append(dst, unescape(raw[i+1]))
 			i += 2
 		case c < utf8.RuneSelf:
-			dst = append(dst, c)
-			i++
+			end := plainBytes(raw, i+1) // a control character or a quote cannot stand here
+			dst = append(dst, raw[i:end]...)
+			i = end
 		default:
 			r, size := utf8.DecodeRune(raw[i:])
 			dst = utf8.AppendRune(dst, r)
@@ -82,6 +83,36 @@ func AppendUnescaped(dst, raw []byte) []byte {
 		}
 	}
 	return dst
+}
+
+// plainText is the first place from i on of a byte that is not ASCII or has to be escaped; len(s) if there is none.
+func plainText(s string, i int) int {
+	for ; i+8 <= len(s); i += 8 {
+		p := s[i : i+8]
+		w := uint64(p[0]) | uint64(p[1])<<8 | uint64(p[2])<<16 | uint64(p[3])<<24 |
+			uint64(p[4])<<32 | uint64(p[5])<<40 | uint64(p[6])<<48 | uint64(p[7])<<56
+		if m := special(w) | w&tops; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' && s[i] < utf8.RuneSelf {
+		i++
+	}
+	return i
+}
+
+// plainBytes is plainText of bytes.
+func plainBytes(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		w := load(b[i : i+8])
+		if m := special(w) | w&tops; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' && b[i] < utf8.RuneSelf {
+		i++
+	}
+	return i
 }
 
 func unescape(c byte) byte {

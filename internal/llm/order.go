@@ -8,8 +8,7 @@ import "slices"
 // arguments are not complete. Pass every event of a decoder through Put, and call End when the stream ended properly.
 // The zero value is ready. Not safe for concurrent use.
 type Order struct {
-	choices  []ordered
-	sawTools bool
+	choices []ordered
 }
 
 // ordered is the state of one choice.

@@ -125,7 +125,9 @@ var faultTable = []Entry{
 	{From: 0, To: 0, InBody: true, Codes: []string{"permission_error"}, Class: fault.Auth},
 
 	// R10 before R9: what is missing is something that the request names beside the model.
-	{From: 404, To: 404, InBody: true, Codes: []string{"file_not_found"}, Says: []string{"items are not persisted", "no such file object"}, Class: fault.Rejected},
+	{From: 404, To: 404, InBody: true, Codes: []string{"file_not_found"}, Says: []string{
+		"items are not persisted", "no such file object", "no thread state was found",
+	}, Class: fault.Rejected},
 
 	// R9. A 404 needs no words. Codes count with any status: some gateways answer 503 for a model they lack.
 	{From: 404, To: 404, Class: fault.ModelMissing},

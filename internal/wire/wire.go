@@ -73,6 +73,8 @@ type Param struct {
 type RequestError struct {
 	Param   string
 	Message string
+	// Code is the dialect's own word for the reason, where its clients act on it: they send the request in another form.
+	Code string
 }
 
 func (e *RequestError) Error() string { return e.Message }

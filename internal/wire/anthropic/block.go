@@ -10,13 +10,13 @@ import (
 
 // blockIn is a content block of a request or a reply as it was read, whatever its type. Raw values point into the text.
 type blockIn struct {
-	kind                                  string
-	text, thinking, sign, data            string
-	id, name, toolUseID, title, context   string
-	input, content, source, citations     []byte
-	cache                                 *llm.Cache
-	isError, wantsCitations, hasSignature bool
-	raw                                   []byte
+	kind                                string
+	text, thinking, sign, data          string
+	id, name, toolUseID, title, context string
+	input, content, source, citations   []byte
+	cache                               *llm.Cache
+	isError, wantsCitations             bool
+	raw                                 []byte
 }
 
 // read reads one block of the text that r reads. What is no object has no kind.

@@ -67,6 +67,8 @@ func decodeRequest(in *wire.Request, limited bool) (*llm.Request, error) {
 			d.q.ServiceTier = d.text(&r, "service_tier")
 		case "cache_control":
 			d.q.Cache = readCache(&r)
+		case "thread":
+			d.thread(&r)
 		default: // container, mcp_servers, context_management, betas, inference_geo, speed, and what is not known
 			if !empty(r.Raw()) {
 				d.q.Dropped.Add(string(key))
@@ -163,6 +165,37 @@ func (d *reading) metadata(r *jsonscan.Reader) {
 		}
 		if !empty(r.Raw()) {
 			d.q.Dropped.Add("metadata." + string(key))
+		}
+	}
+}
+
+// threadUnsupported is the API's own word for a request that cannot be part of a thread. Its clients (Claude Code, the
+// SDKs' tool runner) answer it by sending the whole conversation, without a thread from then on.
+const threadUnsupported = "thread_unsupported_request"
+
+// thread reads the conversation that Anthropic's servers are asked to hold. What begins one says all there is to say; what
+// continues one is a part that nobody else can complete.
+func (d *reading) thread(r *jsonscan.Reader) {
+	how := ""
+	if kind := r.Kind(); !r.Object() {
+		d.wrong("thread", "an object", kind)
+		return
+	}
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		if string(key) == "type" {
+			how = d.text(r, "thread.type")
+		} else {
+			r.Skip()
+		}
+	}
+	if how == "create" {
+		d.q.Dropped.Add("thread")
+		return
+	}
+	if d.err == nil {
+		d.err = &wire.RequestError{
+			Param: "thread", Code: threadUnsupported,
+			Message: `the provider of this model holds no threads: send the whole conversation, without "thread"`,
 		}
 	}
 }

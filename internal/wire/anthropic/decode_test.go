@@ -54,7 +54,8 @@ func TestDecodeContent(t *testing.T) {
 		"images": {
 			content: `[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}},{"type":"image","source":{"type":"url","url":"u"}},{"type":"image","source":{"type":"file","file_id":"f"}}]`,
 			want: []llm.Part{
-				{Kind: llm.Image, Media: &llm.Media{Type: "image/png", Data: "AA=="}}, {Kind: llm.Image, Media: &llm.Media{URL: "u"}},
+				{Kind: llm.Image, Media: &llm.Media{Type: "image/png", Data: "AA=="}},
+				{Kind: llm.Image, Media: &llm.Media{URL: "u"}},
 				{Kind: llm.Image, Media: &llm.Media{FileID: "f", Vendor: llm.Anthropic}},
 			},
 		},
@@ -69,7 +70,8 @@ func TestDecodeContent(t *testing.T) {
 				{Kind: llm.Document, Media: &llm.Media{URL: "u"}},
 				{Kind: llm.Document, Media: &llm.Media{Type: "text/plain", PlainText: "inline"}},
 				{Kind: llm.Document, Media: &llm.Media{Type: "text/plain", PlainText: "a\n\nb"}},
-				text("a"), {Kind: llm.Image, Media: &llm.Media{URL: "u"}},
+				text("a"),
+				{Kind: llm.Image, Media: &llm.Media{URL: "u"}},
 				{Kind: llm.Document, Media: &llm.Media{FileID: "f", Vendor: llm.Anthropic}},
 			},
 			dropped: []string{"context", llm.DropCitations},
@@ -85,7 +87,8 @@ func TestDecodeContent(t *testing.T) {
 			want: []llm.Part{
 				result("a", text("ok")),
 				{Kind: llm.ToolResult, Result: &llm.Result{CallID: "b", Error: true, Content: []llm.Part{
-					text("no"), {Kind: llm.Image, Media: &llm.Media{URL: "u"}},
+					text("no"),
+					{Kind: llm.Image, Media: &llm.Media{URL: "u"}},
 					{Kind: llm.Opaque, Opaque: &llm.Block{Vendor: llm.Anthropic, Type: "tool_reference", Raw: []byte(`{"type":"tool_reference","tool_name":"x"}`)}},
 				}}},
 				result("c"), result("d"),
@@ -178,7 +181,8 @@ func TestDecodeFields(t *testing.T) {
 				`{"type":"custom","name":"g","input_schema":{}},{"type":"web_search_20250305","name":"web_search","max_uses":3},{"type":"mcp_toolset","mcp_server_name":"s"}]`,
 			want: func(q *llm.Request) {
 				q.Tools = []llm.Tool{
-					{Name: "f", Description: "d", Schema: schema, Strict: pointer(true), Cache: &llm.Cache{}}, {Name: "g", Schema: []byte(`{}`)},
+					{Name: "f", Description: "d", Schema: schema, Strict: pointer(true), Cache: &llm.Cache{}},
+					{Name: "g", Schema: []byte(`{}`)},
 					{Name: "web_search", Opaque: &llm.Block{Vendor: llm.Anthropic, Type: "web_search_20250305", Raw: []byte(`{"type":"web_search_20250305","name":"web_search","max_uses":3}`)}},
 					{Opaque: &llm.Block{Vendor: llm.Anthropic, Type: "mcp_toolset", Raw: []byte(`{"type":"mcp_toolset","mcp_server_name":"s"}`)}},
 				}

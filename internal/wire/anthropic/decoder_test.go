@@ -33,37 +33,44 @@ func TestDecoder(t *testing.T) {
 		},
 		"deltas without a start": {
 			[]string{saysText("a"), delta("1", `"type":"thinking_delta","thinking":"t"`), delta("1", `"type":"signature_delta","signature":"s"`), finishEvent},
-			[]llm.Part{text("a"), thought(llm.Anthropic, llm.Signed, "t", "s")}, llm.EndTurn, "",
+			[]llm.Part{text("a"), thought(llm.Anthropic, llm.Signed, "t", "s")},
+			llm.EndTurn, "",
 		},
 		"deltas after a stop": {
 			[]string{openEvent, saysText("a"), saysText("b"), closeEvent, saysText("c"), finishEvent}, []llm.Part{text("ab"), text("c")}, llm.EndTurn, "",
 		},
 		"every block is number 0": {
 			[]string{openEvent, saysText("a"), closeEvent, block("0", tool+`,"input":{}`), delta("0", `"type":"input_json_delta","partial_json":"{\"x\":"`), delta("0", `"type":"input_json_delta","partial_json":"1}"`), closeEvent, finish(`"stop_reason":"tool_use"`)},
-			[]llm.Part{text("a"), call("t", "f", `{"x":1}`)}, llm.ToolUse, "",
+			[]llm.Part{text("a"), call("t", "f", `{"x":1}`)},
+			llm.ToolUse, "",
 		},
 		"no stops between blocks": {
 			[]string{openEvent, saysText("a"), block("1", tool), block("2", `"type":"tool_use","id":"u","name":"g","input":{}`), finish(`"stop_reason":"tool_use"`)},
-			[]llm.Part{text("a"), call("t", "f", ""), call("u", "g", "")}, llm.ToolUse, "",
+			[]llm.Part{text("a"), call("t", "f", ""), call("u", "g", "")},
+			llm.ToolUse, "",
 		},
 		"input in the start": {
 			[]string{block("0", tool+`,"input":{"a": 1}`), closeEvent, finish(`"stop_reason":"tool_use"`)}, []llm.Part{call("t", "f", `{"a": 1}`)}, llm.ToolUse, "",
 		},
 		"input in the start and in pieces": {
 			[]string{block("0", tool+`,"input":{"a": 1}`), delta("0", `"type":"input_json_delta","partial_json":""`), delta("0", `"type":"input_json_delta","partial_json":"{\"a\":1}"`), closeEvent, finishEvent},
-			[]llm.Part{call("t", "f", `{"a":1}`)}, llm.EndTurn, "",
+			[]llm.Part{call("t", "f", `{"a":1}`)},
+			llm.EndTurn, "",
 		},
 		"a server's call": {
 			[]string{block("0", `"type":"server_tool_use","id":"s","name":"w","input":{}`), delta("0", `"type":"input_json_delta","partial_json":"{\"q\":"`), delta("0", `"type":"input_json_delta","partial_json":"\"x\"}"`), closeEvent, finish(`"stop_reason":"pause_turn"`)},
-			[]llm.Part{{Kind: llm.Opaque, Opaque: &llm.Block{Vendor: llm.Anthropic, Type: "server_tool_use", Raw: []byte(`{"type":"server_tool_use","id":"s","name":"w","input":{"q":"x"}}`)}}}, llm.Paused, "",
+			[]llm.Part{{Kind: llm.Opaque, Opaque: &llm.Block{Vendor: llm.Anthropic, Type: "server_tool_use", Raw: []byte(`{"type":"server_tool_use","id":"s","name":"w","input":{"q":"x"}}`)}}},
+			llm.Paused, "",
 		},
 		"a server's call that breaks off": {
 			[]string{block("0", `"type":"mcp_tool_use","id":"s","name":"w","input":{}`), delta("0", `"type":"input_json_delta","partial_json":"{\"q\":"`)},
-			[]llm.Part{{Kind: llm.Opaque, Opaque: &llm.Block{Vendor: llm.Anthropic, Type: "mcp_tool_use", Raw: []byte(`{"type":"mcp_tool_use","id":"s","name":"w","input":{}}`)}}}, llm.EndTurn, "",
+			[]llm.Part{{Kind: llm.Opaque, Opaque: &llm.Block{Vendor: llm.Anthropic, Type: "mcp_tool_use", Raw: []byte(`{"type":"mcp_tool_use","id":"s","name":"w","input":{}}`)}}},
+			llm.EndTurn, "",
 		},
 		"blocks, deltas and events that nobody knows": {
 			[]string{`{"type":"galaxy_event"}`, block("0", `"type":"hologram","data":"zz"`), delta("0", `"type":"hologram_delta","data":"yy"`), closeEvent, block("1", `"x":1`), openEvent, saysText("a"), delta("0", `"type":"input_json_delta","partial_json":"x"`), `[DONE]`},
-			[]llm.Part{{Kind: llm.Opaque, Opaque: &llm.Block{Vendor: llm.Anthropic, Type: "hologram", Raw: []byte(`{"type":"hologram","data":"zz"}`)}}, text("a")}, llm.EndTurn, "",
+			[]llm.Part{{Kind: llm.Opaque, Opaque: &llm.Block{Vendor: llm.Anthropic, Type: "hologram", Raw: []byte(`{"type":"hologram","data":"zz"}`)}}, text("a")},
+			llm.EndTurn, "",
 		},
 		"a stop sequence":     {[]string{openEvent, saysText("a"), finish(`"stop_reason":"stop_sequence","stop_sequence":"\n\n"`)}, []llm.Part{text("a")}, llm.StopSequence, "\n\n"},
 		"an unknown reason":   {[]string{openEvent, saysText("a"), finish(`"stop_reason":"tea_break"`)}, []llm.Part{text("a")}, llm.OtherStop, "tea_break"},
@@ -72,7 +79,8 @@ func TestDecoder(t *testing.T) {
 		"nothing but the end": {[]string{finish(`"stop_reason":"refusal"`)}, nil, llm.Refused, ""},
 		"a wrapped seal comes out as what it is": {
 			[]string{block("0", `"type":"redacted_thinking","data":"`+llm.Wrap(&llm.Seal{Vendor: llm.OpenAI, Kind: llm.Encrypted, Data: "g"})+`"`), finishEvent},
-			[]llm.Part{thought(llm.OpenAI, llm.Encrypted, "", "g")}, llm.EndTurn, "",
+			[]llm.Part{thought(llm.OpenAI, llm.Encrypted, "", "g")},
+			llm.EndTurn, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

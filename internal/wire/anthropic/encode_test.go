@@ -208,8 +208,10 @@ func TestEncodeTurns(t *testing.T) {
 		},
 		"thoughts for another vendor's target, and unsealed": {
 			to: wire.Target{Unsealed: true},
-			q: asks([]llm.Message{user(text("q")), assistant(thought(llm.Anthropic, llm.Signed, "t", "s")), user(text("q2")),
-				assistant(thought(llm.Anthropic, llm.Redacted, "", "s"), text("a")), user(text("q3"))}, nil),
+			q: asks([]llm.Message{
+				user(text("q")), assistant(thought(llm.Anthropic, llm.Signed, "t", "s")), user(text("q2")),
+				assistant(thought(llm.Anthropic, llm.Redacted, "", "s"), text("a")), user(text("q3")),
+			}, nil),
 			want: `"messages":[{"role":"user","content":[{"type":"text","text":"q"},{"type":"text","text":"q2"}]},{"role":"assistant","content":[{"type":"text","text":"a"}]},` +
 				`{"role":"user","content":[{"type":"text","text":"q3"}]}]`,
 			dropped: []string{llm.DropSignatures, llm.DropReasoning},

@@ -329,11 +329,13 @@ func TestAppendRequest(t *testing.T) {
 		"without, between": {`{"x":1 , "model":"m",` + rest + `}`, wire.Rewrite{OmitModel: true}, `{"x":1,` + rest + `}`},
 		"without, twice":   {`{"model":"a","model":"m",` + rest + `}`, wire.Rewrite{OmitModel: true}, `{` + rest + `}`},
 		"parameters": {
-			`{"model":"m",` + rest + `}`, wire.Rewrite{Model: "n", Params: params},
+			`{"model":"m",` + rest + `}`,
+			wire.Rewrite{Model: "n", Params: params},
 			`{"model":"n","max_tokens": 7 ,"messages":[{"role":"user","content":"\u00e9<"}],"stream":false,"anthropic_version":"vertex-2023-10-16"}`,
 		},
 		"parameters, without": {
-			`{"model":"m",` + rest + `}`, wire.Rewrite{Model: "n", OmitModel: true, Params: params},
+			`{"model":"m",` + rest + `}`,
+			wire.Rewrite{Model: "n", OmitModel: true, Params: params},
 			`{"max_tokens": 7 ,"messages":[{"role":"user","content":"\u00e9<"}],"stream":false,"anthropic_version":"vertex-2023-10-16"}`,
 		},
 	} {
@@ -374,11 +376,13 @@ func TestAppendUnsealed(t *testing.T) {
 		},
 		"a call that waits": {
 			`{"thinking":{"type":"enabled","budget_tokens":2000},"messages":[` + q + `,{"role":"assistant","content":[` + thinking + `,` + use + `]}]}`,
-			`{"messages":[` + q + `,{"role":"assistant","content":[` + use + `]}]}`, []string{llm.DropSignatures, "thinking"},
+			`{"messages":[` + q + `,{"role":"assistant","content":[` + use + `]}]}`,
+			[]string{llm.DropSignatures, "thinking"},
 		},
 		"a call that waits, adaptive": {
 			`{"thinking":{"type":"adaptive"},"messages":[` + q + `,{"role":"assistant","content":[` + thinking + `,` + use + `]}]}`,
-			`{"thinking":{"type":"adaptive"},"messages":[` + q + `,{"role":"assistant","content":[` + use + `]}]}`, []string{llm.DropSignatures},
+			`{"thinking":{"type":"adaptive"},"messages":[` + q + `,{"role":"assistant","content":[` + use + `]}]}`,
+			[]string{llm.DropSignatures},
 		},
 		"a call that never had a thought": {
 			`{"thinking":{"type":"enabled"},"messages":[` + q + `,{"role":"assistant","content":[` + thinking + `,` + a + `]},` + q + `,{"role":"assistant","content":[` + use + `]}]}`,

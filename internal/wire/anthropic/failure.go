@@ -8,8 +8,8 @@ import (
 	"evergate/internal/wire"
 )
 
-// appendError appends {"type":"error","error":{…},"request_id":…}; code, param and attempts are left out where there is
-// none.
+// appendError appends {"type":"error","error":{…},"request_id":…}; code, param, details and attempts are left out where there
+// is none.
 func appendError(dst []byte, f wire.Failure) []byte {
 	dst = append(dst, `{"type":"error","error":{"type":`...)
 	dst = jsonscan.AppendString(dst, errorType(f.Status))
@@ -17,6 +17,9 @@ func appendError(dst []byte, f wire.Failure) []byte {
 	dst = jsonscan.AppendString(dst, f.Message)
 	dst = appendMemberUnlessEmpty(dst, `,"code":`, f.Code)
 	dst = appendMemberUnlessEmpty(dst, `,"param":`, f.Param)
+	if f.Code == threadUnsupported {
+		dst = append(dst, `,"details":{"error_code":"`+threadUnsupported+`","unsupported":["thread"]}`...)
+	}
 	for i, a := range f.Attempts {
 		if i == 0 {
 			dst = append(dst, `,"attempts":[`...)

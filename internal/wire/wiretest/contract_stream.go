@@ -1,0 +1,212 @@
+package wiretest
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"evergate/internal/llm"
+	"evergate/internal/sse"
+	"evergate/internal/wire"
+)
+
+// data cuts a stream into the data of its events.
+func data(d wire.Dialect, stream []byte) [][]byte {
+	var out [][]byte
+	split := sse.Splitter{Whole: d.Whole}
+	for {
+		f, n, err := split.Next(stream, true)
+		if n == 0 || err != nil {
+			return out
+		}
+		if stream = stream[n:]; !f.Comment {
+			out = append(out, bytes.Clone(f.Data))
+		}
+	}
+}
+
+// judgement is what a dialect says of one event, and what it knew after it.
+type judgement struct {
+	Event    wire.Event
+	Progress wire.Progress
+}
+
+func judgements(d wire.Dialect, stream []byte) []judgement {
+	var out []judgement
+	var p wire.Progress
+	for _, e := range data(d, stream) {
+		j := judgement{Event: d.JudgeEvent(e, &p)}
+		j.Event.Name = bytes.Clone(j.Event.Name)
+		j.Progress = p
+		j.Progress.Pattern = wire.Pattern{}
+		out = append(out, j)
+	}
+	return out
+}
+
+// oddEvents: whatever JSON comes as an event, nothing panics, and after each odd one the rest is still read.
+func oddEvents(t *testing.T, d wire.Dialect, s *Samples) {
+	t.Helper()
+	for _, stream := range s.Streams {
+		events := data(d, stream)
+		for i, e := range events {
+			for _, odd := range append(oddities(e), []byte("{"), []byte("[DONE]"), []byte("null"), []byte("7"), []byte(`"x"`), []byte("[]"), []byte("[[]]"), []byte("\xff")) {
+				var p wire.Progress
+				for _, before := range events[:i] {
+					d.JudgeEvent(before, &p)
+				}
+				if ev := d.JudgeEvent(odd, &p); ev.Malformed || ev.Fault != nil || ev.End {
+					continue
+				}
+				u, ok := d.(wire.Upstream)
+				if !ok {
+					continue
+				}
+				dec := u.NewDecoder()
+				var order llm.Order
+				put := func(e *llm.Event) { order.Put(e, func(*llm.Event) {}) }
+				for _, before := range events[:i] {
+					_ = dec.Decode(before, put)
+				}
+				_ = dec.Decode(odd, put) // an error is as good as events; a panic is not
+				for _, after := range events[i+1:] {
+					_ = dec.Decode(after, put)
+				}
+				dec.End(put)
+			}
+		}
+	}
+}
+
+// decoded is the reply that a stream says.
+func decoded(t *testing.T, u wire.Upstream, stream []byte) *llm.Reply {
+	t.Helper()
+	var fold llm.Fold
+	var order llm.Order
+	dec := u.NewDecoder()
+	put := func(e *llm.Event) { order.Put(e, fold.Put) }
+	for _, e := range data(u, stream) {
+		var p wire.Progress
+		if u.JudgeEvent(e, &p).End {
+			break
+		}
+		if err := dec.Decode(e, put); err != nil {
+			t.Fatalf("%v: %s", err, e)
+		}
+	}
+	dec.End(put)
+	order.End(fold.Put)
+	return fold.Reply()
+}
+
+// same holds two replies together. A whole reply has no order where a stream has one, so that empty things do not count.
+func same(t *testing.T, what string, want, got *llm.Reply) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(llm.Reply{}, "Created", "ServiceTier")); diff != "" {
+		t.Errorf("%s, want - got +\n%s", what, diff)
+	}
+}
+
+// unfolds: a whole reply, as a stream, says the same, and folded again too (R17).
+func unfolds(t *testing.T, d wire.Dialect, s *Samples) {
+	t.Helper()
+	for _, body := range s.Replies {
+		stream, err := d.StreamFromReply(body, true)
+		if err != nil {
+			t.Fatalf("%v: %s", err, body)
+		}
+		js := judgements(d, stream)
+		if len(js) == 0 {
+			t.Fatalf("no events: %s", stream)
+		}
+		for i := range js {
+			if ev := &js[i].Event; ev.Malformed || ev.Fault != nil {
+				t.Fatalf("event %d: %+v\n%s", i, ev, stream)
+			}
+		}
+		if last := &js[len(js)-1]; !last.Progress.SawFinish || !last.Progress.SawContent {
+			t.Errorf("no finish, or no content: %s", stream)
+		}
+		back, err := d.ReplyFromStream(stream)
+		if err != nil {
+			t.Fatalf("%v: %s", err, stream)
+		}
+		want, _ := d.Judge(body)
+		got, f := d.Judge(back)
+		if f != nil || want.Usage != got.Usage || want.Finish != got.Finish {
+			t.Errorf("%v\n%+v\n%+v\n%s", f, want, got, back)
+		}
+		if u, ok := d.(wire.Upstream); ok {
+			want, err := u.DecodeReply(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			folded, err := u.DecodeReply(back)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "a reply, unfolded and folded", want, folded)
+			same(t, "a reply, unfolded and read as a stream", want, decoded(t, u, stream))
+		}
+	}
+}
+
+// folds: a stream, as a whole reply, says the same (R17).
+func folds(t *testing.T, d wire.Dialect, s *Samples) {
+	t.Helper()
+	for _, stream := range s.Streams {
+		body, err := d.ReplyFromStream(stream)
+		if err != nil {
+			t.Fatalf("%v: %s", err, stream)
+		}
+		reply, f := d.Judge(body)
+		if f != nil {
+			t.Fatalf("%v: %s", f, body)
+		}
+		js := judgements(d, stream)
+		p := &js[len(js)-1].Progress
+		if p.Reply.Usage != reply.Usage || p.Reply.Finish != reply.Finish {
+			t.Errorf("folded %+v, read as a stream %+v", reply, p.Reply)
+		}
+		if u, ok := d.(wire.Upstream); ok {
+			got, err := u.DecodeReply(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "a stream, folded", decoded(t, u, stream), got)
+		}
+	}
+}
+
+// splits: where a stream is cut into reads changes nothing.
+func splits(t *testing.T, d wire.Dialect, s *Samples) {
+	t.Helper()
+	for _, stream := range s.Streams {
+		want := data(d, stream)
+		for at := range stream {
+			split := sse.Splitter{Whole: d.Whole}
+			var got [][]byte
+			from := 0
+			for _, to := range []int{at, len(stream)} {
+				for {
+					f, n, err := split.Next(stream[from:to], to == len(stream))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if n == 0 {
+						break
+					}
+					if from += n; !f.Comment {
+						got = append(got, bytes.Clone(f.Data))
+					}
+				}
+			}
+			if !slices.EqualFunc(want, got, bytes.Equal) {
+				t.Fatalf("cut at %d there are %d events, not %d", at, len(got), len(want))
+			}
+		}
+	}
+}
