@@ -139,10 +139,14 @@ func (anthropic) failure(q *request, e *apiError) failure {
 	}
 	kind, message := anthropicWords(e.Status, q.Model)
 	type problem struct {
-		Type    string `json:"type"`
-		Message string `json:"message"`
+		Type    string            `json:"type"`
+		Message string            `json:"message"`
+		Details map[string]string `json:"details,omitempty"`
 	}
-	p := problem{e.Type, e.Message}
+	p := problem{Type: e.Type, Message: e.Message}
+	if e.Code == "thread_not_found" {
+		p.Details = map[string]string{"error_code": e.Code}
+	}
 	if p.Type == "" {
 		p.Type = kind
 	}

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -17,6 +18,9 @@ func (anthropic) check(q *request) *apiError {
 	if q.header.Get("Anthropic-Beta") != "" {
 		known += " context_management mcp_servers output_format speed user_profile_id"
 	}
+	if strings.Contains(q.header.Get("Anthropic-Beta"), "message-threads-") {
+		known += " thread"
+	}
 	if q.vertex {
 		known += " anthropic_version anthropic_beta"
 		if q.resource != "count-tokens" && q.op == opGenerate {
@@ -30,6 +34,7 @@ func (anthropic) check(q *request) *apiError {
 	}
 	for _, check := range []func() *apiError{
 		func() *apiError { return anthropicUnknown(root, known) },
+		q.checkAnthropicThread,
 		q.checkAnthropicLimits,
 		q.checkAnthropicThinking,
 		q.checkAnthropicTools,
@@ -49,6 +54,15 @@ func anthropicUnknown(n node, known string) *apiError {
 		return badRequest("%s: Extra inputs are not permitted", m.dots())
 	}
 	return nil
+}
+
+// checkAnthropicThread forgets each thread at once, as the real API may at any time: its clients must replay.
+func (q *request) checkAnthropicThread() *apiError {
+	if q.root.at("thread", "type").str() != "continue" {
+		return nil
+	}
+	return &apiError{Status: http.StatusNotFound, Code: "thread_not_found", Message: "No thread state was found for the requested " +
+		"`previous_message_id`. Replay the full conversation with thread: {\"type\": \"create\"} to start a new Thread."}
 }
 
 func (q *request) checkAnthropicLimits() *apiError {

@@ -128,7 +128,14 @@ func (e *encoder) partStart(dst []byte, head *llm.Part) []byte {
 		dst = append(dst, "}"+eventEnd...)
 	case llm.Refusal:
 		e.refuses = true
-	case llm.Image, llm.Document, llm.Audio, llm.Video, llm.ToolResult:
+	case llm.Audio: // what was spoken can be read
+		dropReplyPart(head, e.q)
+		if text := transcript(head); text != "" {
+			e.head = llm.Text
+			dst = e.delta(dst, []byte(text))
+			e.head = llm.Audio
+		}
+	case llm.Image, llm.Document, llm.Video, llm.ToolResult:
 		dropReplyPart(head, e.q)
 	case llm.Text, llm.Reasoning: // opened by what they say
 	}

@@ -57,6 +57,9 @@ func (c *encoder) Append(dst []byte, e *llm.Event) []byte {
 	switch e.Kind {
 	case llm.PartStart:
 		s.start(e.Head)
+		if spoken := transcript(e.Head); spoken != "" {
+			return c.text(dst, s, []byte(spoken), false)
+		}
 	case llm.Delta:
 		return c.delta(dst, s, e.Text)
 	case llm.Sealing:
@@ -108,6 +111,11 @@ func (s *encoded) start(head *llm.Part) {
 	if head.Call != nil {
 		call := *head.Call
 		s.part.Call = &call
+	}
+	if transcript(head) != "" { // is said at once
+		media := *head.Media
+		media.Transcript = ""
+		s.part.Media = &media
 	}
 	s.held, s.seal = s.held[:0], nil
 	if head.Kind == llm.Text {
@@ -282,8 +290,17 @@ func appendAnswerPart(dst []byte, p *llm.Part, dropped *llm.Dropped) []byte {
 		}
 		return append(out.dst, '}')
 	case llm.Image, llm.Document, llm.Audio, llm.Video:
+		spoken := transcript(p)
+		if spoken != "" {
+			out := list{dst: append(dst, '{')}
+			out.text("text", spoken)
+			dst = append(out.dst, '}')
+		}
 		if p.Media == nil || p.Media.Data == "" && p.Media.URL == "" && p.Media.FileID == "" {
 			return dst
+		}
+		if spoken != "" {
+			dst = append(dst, ',')
 		}
 		return appendFile(dst, p.Media, signature)
 	case llm.Opaque:
@@ -295,6 +312,14 @@ func appendAnswerPart(dst []byte, p *llm.Part, dropped *llm.Dropped) []byte {
 		dropped.Add(llm.DropServerTools)
 	}
 	return dst
+}
+
+// transcript is what a recording says, where it is known: text beside it.
+func transcript(p *llm.Part) string {
+	if p.Kind != llm.Audio || p.Media == nil {
+		return ""
+	}
+	return p.Media.Transcript
 }
 
 // appendCall appends a functionCall. Its arguments must be an object; what is none goes in as its input.

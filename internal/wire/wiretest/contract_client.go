@@ -19,7 +19,9 @@ func answers() map[string]*llm.Reply {
 	text := llm.Part{Kind: llm.Text, Text: "Hello \"é\"\n"}
 	call := llm.Part{Kind: llm.ToolCall, Call: &llm.Call{ID: "call_1", Name: "f", Arguments: `{"a": 1.50}`}}
 	empty := llm.Part{Kind: llm.ToolCall, Call: &llm.Call{ID: "call_2", Name: "g"}}
-	seal := func(v llm.Vendor, k llm.SealKind) *llm.Seal { return &llm.Seal{Vendor: v, Kind: k, Data: "c2VhbA==", ID: "rs_1"} }
+	seal := func(v llm.Vendor, k llm.SealKind) *llm.Seal {
+		return &llm.Seal{Vendor: v, Kind: k, Data: "c2VhbA==", ID: "rs_1"}
+	}
 	thought := llm.Part{Kind: llm.Reasoning, Text: "Hm.", Seal: seal(llm.Anthropic, llm.Signed)}
 	hidden := llm.Part{Kind: llm.Reasoning, Seal: seal(llm.OpenAI, llm.Encrypted)}
 	redacted := llm.Part{Kind: llm.Reasoning, Seal: seal(llm.Anthropic, llm.Redacted)}

@@ -102,12 +102,25 @@ func decoded(t *testing.T, u wire.Upstream, stream []byte) *llm.Reply {
 	return fold.Reply()
 }
 
-// same holds two replies together. A whole reply has no order where a stream has one, so that empty things do not count.
+// same holds two replies together. Arguments may be said to be none in two ways.
 func same(t *testing.T, what string, want, got *llm.Reply) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(llm.Reply{}, "Created", "ServiceTier")); diff != "" {
+	none := cmp.Transformer("none", func(c llm.Call) llm.Call {
+		if c.Arguments == "" && !c.Custom {
+			c.Arguments = "{}"
+		}
+		return c
+	})
+	once := cmp.FilterValues(func(a, b llm.Call) bool { return a.Arguments == "" || b.Arguments == "" }, none)
+	if diff := cmp.Diff(want, got, once, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(llm.Reply{}, "Created", "ServiceTier")); diff != "" {
 		t.Errorf("%s, want - got +\n%s", what, diff)
 	}
+}
+
+// finishes says whether two words of one dialect's may stand for the same finish: a filter has more than one in some.
+func finishes(d wire.Dialect, a, b string) bool {
+	_, read := d.(wire.Upstream) // whose decoder says what they mean
+	return read || a == b
 }
 
 // unfolds: a whole reply, as a stream, says the same, and folded again too (R17).
@@ -136,7 +149,7 @@ func unfolds(t *testing.T, d wire.Dialect, s *Samples) {
 		}
 		want, _ := d.Judge(body)
 		got, f := d.Judge(back)
-		if f != nil || want.Usage != got.Usage || want.Finish != got.Finish {
+		if f != nil || want.Usage != got.Usage || !finishes(d, want.Finish, got.Finish) {
 			t.Errorf("%v\n%+v\n%+v\n%s", f, want, got, back)
 		}
 		if u, ok := d.(wire.Upstream); ok {
@@ -168,7 +181,7 @@ func folds(t *testing.T, d wire.Dialect, s *Samples) {
 		}
 		js := judgements(d, stream)
 		p := &js[len(js)-1].Progress
-		if p.Reply.Usage != reply.Usage || p.Reply.Finish != reply.Finish {
+		if p.Reply.Usage != reply.Usage || !finishes(d, p.Reply.Finish, reply.Finish) {
 			t.Errorf("folded %+v, read as a stream %+v", reply, p.Reply)
 		}
 		if u, ok := d.(wire.Upstream); ok {

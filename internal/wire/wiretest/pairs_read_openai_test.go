@@ -107,7 +107,9 @@ func addDelta(message object, delta any) {
 }
 
 func addPiece(list array, piece any) array {
-	i := slices.IndexFunc(list, func(v any) bool { return at(v, "index") == at(piece, "index") && at(v, "type") == at(piece, "type") || at(piece, "type") == nil && at(v, "index") == at(piece, "index") })
+	i := slices.IndexFunc(list, func(v any) bool {
+		return at(v, "index") == at(piece, "index") && at(v, "type") == at(piece, "type") || at(piece, "type") == nil && at(v, "index") == at(piece, "index")
+	})
 	if i < 0 {
 		list = append(list, object{})
 		i = len(list) - 1

@@ -2,6 +2,7 @@ package wiretest_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,7 +11,14 @@ import (
 	"evergate/internal/wire"
 )
 
-// choicesOf is how many answers a recording's request asked for.
+const (
+	// twoAnswers holds two streams, one behind the other, as no provider sends them. A stream is over with the first.
+	twoAnswers = "cerebras-chat/tool-stream-glm-4.7.sse"
+	// cutCall ends, for the limit's sake, inside a call's arguments.
+	cutCall = "openai-responses/incomplete-mid-tool-stream-gpt-5.6.sse"
+)
+
+// choices is how many answers a recording's request asked for.
 func (r *recording) choices(t testing.TB) int { return max(1, len(r.source(t).Choices)) }
 
 // Each recorded answer says the same to a client of every dialect, whole and as a stream, however it was sent.
@@ -27,26 +35,16 @@ func TestRecordedAnswers(t *testing.T) {
 			}
 			for _, c := range clients() {
 				want := heard(&c, source)
-				for form, get := range map[string]func() ([]byte, error){
-					"plain":    func() ([]byte, error) { return r.plain(t, &c), nil },
-					"folded":   func() ([]byte, error) { return r.folded(t, &c), nil },
-					"streamed": func() ([]byte, error) { return r.relayed(t, &c), nil },
-				} {
-					out, err := get()
-					if err != nil {
-						t.Fatal(err)
+				for form, get := range map[string]func(testing.TB, *client) []byte{"plain": r.plain, "folded": r.folded, "streamed": r.relayed} {
+					if r.file == twoAnswers && form == "plain" {
+						continue
 					}
-					reader := readers()[c.name]
-					var got meaning
-					if form == "streamed" {
-						got, err = reader.ofStream(out)
-					} else {
-						got, err = reader.ofPlain(out)
-					}
+					out := get(t, &c)
+					got, err := understand(t, &c, out, form == "streamed")
 					if err != nil {
 						t.Fatalf("%s, %s: %v\n%s", c.name, form, err, tail(out))
 					}
-					if diff := cmp.Diff(want, forgive(want, got)); diff != "" {
+					if diff := cmp.Diff(want, forgive(&c, want, got)); diff != "" {
 						t.Errorf("%s, %s: sent - heard +\n%s", c.name, form, diff)
 					}
 				}
@@ -143,31 +141,63 @@ func heard(c *client, source meaning) meaning {
 	for i := range m.Choices {
 		s := &m.Choices[i]
 		switch {
-		case s.Finish == finishStop && c.name != "messages":
+		case s.Finish == finishStop && c.name != "messages", s.Finish == finishPause && c.name != "messages":
 			s.Finish = finishEnd
 		case s.Finish == finishFilter && c.name == "messages":
 			s.Finish = finishRefusal
+		case s.Finish == finishRefusal && s.Refusal == "" && c.name != "messages":
+			s.Finish = finishFilter
 		}
-		if s.Refusal != "" && (c.name == "messages" || c.name == "gemini") { // a refusal is text there, and the finish tells
+		if s.Refusal != "" && (c.name == "messages" || c.name == "gemini") { // a refusal is text there; Anthropic has a finish for it
 			s.text(s.Refusal)
 			s.Refusal = ""
-			s.Finish = map[string]string{"messages": finishRefusal, "gemini": finishFilter}[c.name]
+			switch {
+			case c.name == "messages":
+				s.Finish = finishRefusal
+			case s.Finish == finishRefusal:
+				s.Finish = finishEnd
+			}
+		}
+		if c.name == "messages" { // it cannot ask for them
+			s.Probs = nil
+		}
+		if c.name == "chat" { // each kind has one place in a message
+			s.Order = kinds(s.Order)
 		}
 	}
 	return m
 }
 
+// kinds are the kinds of parts, each once, in the order of their names.
+func kinds(order string) string {
+	list := strings.Fields(order)
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), " ")
+}
+
+// finishPause is Anthropic's: send the answer back, to go on.
+const finishPause = finishUnknown + "pause_turn"
+
+// idLetters are what Anthropic takes in an id of a call.
+const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
 // forgive takes from what was heard what the source could not say: ids that had to be made up, and counts that one of the
 // two dialects has no word for.
-func forgive(want, got meaning) meaning {
+func forgive(c *client, want, got meaning) meaning {
 	got.Choices = slices.Clone(got.Choices)
 	for i := range got.Choices {
 		s := &got.Choices[i]
 		s.Calls = slices.Clone(s.Calls)
 		for j := range s.Calls {
-			if i < len(want.Choices) && j < len(want.Choices[i].Calls) && want.Choices[i].Calls[j].ID == "" && s.Calls[j].ID != "" {
-				s.Calls[j].ID = ""
+			if i >= len(want.Choices) || j >= len(want.Choices[i].Calls) {
+				continue
 			}
+			if id := want.Choices[i].Calls[j].ID; id == "" || c.name == "messages" && strings.Trim(id, idLetters) != "" && strings.Trim(s.Calls[j].ID, idLetters) == "" {
+				s.Calls[j].ID = id
+			}
+		}
+		if c.name == "chat" {
+			s.Order = kinds(s.Order)
 		}
 	}
 	if want.Usage.Input < 0 && got.Usage.Input <= 0 && got.Usage.Output <= 0 { // nothing is said, or zeros where the dialect must

@@ -1,6 +1,7 @@
 package wiretest_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -67,8 +68,15 @@ func sourceChat(events []object) meaning {
 	var m meaning
 	m.Usage = counts{-1, -1, 0, -1, 0}
 	calls := map[int][]*grown{}
+	first := ""
 	for _, e := range events {
-		for at0, c := range items(e, "choices") {
+		list := items(e, "choices")
+		if id := str(e, "id"); m.ended() && id != first {
+			list = nil // another answer
+		} else if id != "" {
+			first = id
+		}
+		for at0, c := range list {
 			n := at0
 			if i := number(c, "index"); i >= 0 {
 				n = int(i)
@@ -93,6 +101,9 @@ func sourceChat(events []object) meaning {
 				s.text(str(said, "content"))
 			}
 			s.text(str(said, "audio", "transcript"))
+			for _, p := range items(c, "logprobs", "content") {
+				s.Probs = append(s.Probs, fmt.Sprint(at(p, "token"), " ", at(p, "logprob")))
+			}
 			s.Refusal += str(said, "refusal")
 			for k, call := range items(said, "tool_calls") {
 				index := k
@@ -138,6 +149,16 @@ func sourceChat(events []object) meaning {
 		}
 	}
 	return m
+}
+
+// ended says that every choice has its finish.
+func (m *meaning) ended() bool {
+	for i := range m.Choices {
+		if m.Choices[i].Finish == "" {
+			return false
+		}
+	}
+	return len(m.Choices) > 0
 }
 
 // chatThought reads a thought, which vendors call by several names, some by two at once.
@@ -316,6 +337,9 @@ func sourceGemini(events []object) meaning {
 				default:
 					s.text(str(p, "text"))
 				}
+			}
+			for _, p := range items(c, "logprobsResult", "chosenCandidates") {
+				s.Probs = append(s.Probs, fmt.Sprint(at(p, "token"), " ", at(p, "logProbability")))
 			}
 			if word := str(c, "finishReason"); word != "" {
 				s.Finish = classOf(word, map[string]string{"STOP": finishEnd, "MAX_TOKENS": finishLength})
