@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,11 @@ import (
 	"evergate/internal/config"
 	"evergate/internal/mock"
 	"evergate/internal/telemetry"
+	"evergate/internal/wire"
+	"evergate/internal/wire/anthropic"
+	"evergate/internal/wire/gemini"
+	"evergate/internal/wire/openaichat"
+	"evergate/internal/wire/responses"
 )
 
 // gateway is the whole program in front of two simulated providers: one that fails for what is asked of it, and one
@@ -195,24 +201,78 @@ func TestRoutes(t *testing.T) {
 	documented := slices.Concat(column(table(t, "docs/api.md", "routes"), 0), column(table(t, "docs/operations.md", "routes"), 0))
 	for _, route := range documented {
 		method, path, _ := strings.Cut(route, " ")
-		path = strings.Replace(path, "{id}", "fast", 1)
+		id := "fast"
+		if strings.Contains(path, "/responses/") {
+			id = g.keptAnswer(t)
+		}
+		path = strings.NewReplacer("{id}", id, "{model}", "fast").Replace(path)
+		if status, body := g.ask(t, http.MethodPatch, path, ""); status != http.StatusMethodNotAllowed && !strings.HasPrefix(path, "/debug/") {
+			t.Errorf("PATCH %s answers %d: %s", path, status, body)
+		}
 		if status, body := g.ask(t, method, path, ""); status == http.StatusNotFound || status == http.StatusMethodNotAllowed {
 			t.Errorf("%s answers %d: %s", route, status, body)
-		}
-		if method == http.MethodGet {
-			method = http.MethodPost
-		} else {
-			method = http.MethodGet
-		}
-		if status, _ := g.ask(t, method, path, ""); status != http.StatusMethodNotAllowed && !strings.HasPrefix(path, "/debug/") {
-			t.Errorf("%s %s answers %d", method, path, status)
 		}
 	}
 	admin := source(t, "internal/admin/admin.go")
 	there := slices.Concat(prefixed("GET ", found(admin, `"(/[a-z0-9/]+)": +\{get:`)), prefixed("POST ", found(admin, `"(/[a-z0-9/]+)": +\{post:`)),
-		prefixed("POST /v1", found(source(t, "internal/wire/openaichat/dialect.go"), `Path\(\) string \{ return "([^"]+)"`)),
-		[]string{"GET /v1/models", "GET /v1/models/{id}", "GET /debug/pprof/"})
+		prefixed("POST /v1", found(sources(t, "internal/wire/*/*.go"), `Path\(\) string \{ return "([^"]+)"`)),
+		prefixed("POST /v1beta/models/{model}:", found(source(t, "internal/app/build.go"), `"(\w+)": +\{Dialect: `)),
+		answerRoutes(t),
+		[]string{"GET /v1/models", "GET /v1/models/{id}", "GET /v1beta/models", "GET /v1beta/models/{id}", "GET /debug/pprof/"})
 	same(t, "routes", documented, there)
+}
+
+// keptAnswer asks for an answer that the gateway keeps, and gives its id.
+func (g *gateway) keptAnswer(t *testing.T) string {
+	t.Helper()
+	status, body := g.ask(t, http.MethodPost, "/v1/responses", `{"model":"fast","input":"hi"}`)
+	var answer struct{ ID string }
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.ID == "" {
+		t.Fatalf("%d %s", status, body)
+	}
+	return answer.ID
+}
+
+// answerRoutes are those of an answer that was given earlier.
+func answerRoutes(t *testing.T) (there []string) {
+	t.Helper()
+	_, text, _ := strings.Cut(source(t, "internal/ingress/threads.go"), "allow := map[string]string{")
+	text, _, _ = strings.Cut(text, "}")
+	for _, m := range regexp.MustCompile(`"(\w*)": "([A-Z, ]+)"`).FindAllStringSubmatch(text, -1) {
+		path := strings.TrimSuffix("/v1/responses/{id}/"+m[1], "/")
+		for method := range strings.SplitSeq(m[2], ", ") {
+			if method != http.MethodHead {
+				there = append(there, method+" "+path)
+			}
+		}
+	}
+	return there
+}
+
+// Each API's word for a status is the documented one.
+func TestErrorTypes(t *testing.T) {
+	t.Parallel()
+	for _, row := range table(t, "docs/api.md", "error types") {
+		for _, word := range words(row[0]) {
+			status, err := strconv.Atoi(word)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range []struct {
+				wire.Dialect
+				column int
+			}{
+				{openaichat.Chat{}, 1}, {openaichat.Completions{}, 1}, {openaichat.Embeddings{}, 1}, {responses.Responses{}, 1},
+				{anthropic.Messages{}, 2}, {anthropic.CountTokens{}, 2}, {gemini.Generate{}, 3}, {gemini.Embed{}, 3},
+			} {
+				body := string(d.AppendError(nil, wire.Failure{Status: status, Message: "m"}))
+				want := words(row[d.column])[0]
+				if !strings.Contains(body, `"type":"`+want+`"`) && !strings.Contains(body, `"status":"`+want+`"`) {
+					t.Errorf("docs/api.md: %s says %d as %s", d.Name(), status, body)
+				}
+			}
+		}
+	}
 }
 
 func prefixed(prefix string, names []string) []string {

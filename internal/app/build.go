@@ -42,8 +42,12 @@ func dialects() *wire.Table {
 func routes() ingress.Routes {
 	return ingress.Routes{
 		Dialects: []wire.Dialect{
-			openaichat.Chat{}, openaichat.Completions{}, openaichat.Embeddings{}, responses.Responses{},
-			anthropic.Messages{}, anthropic.CountTokens{},
+			openaichat.Chat{},
+			openaichat.Completions{},
+			openaichat.Embeddings{},
+			responses.Responses{},
+			anthropic.Messages{},
+			anthropic.CountTokens{},
 		},
 		Verbs: map[string]ingress.Verb{
 			"generateContent":       {Dialect: gemini.Generate{}},

@@ -37,14 +37,32 @@ func TestDroppedAndStrict(t *testing.T) {
 		if trail := a.header.Get("X-Evergate-Trail"); trail != "anthropic/m=unable, chat/m=200" {
 			t.Errorf("trail %q", trail)
 		}
-		if h := s.on2("anthropic"); h != "closed 0" {
+		if h := s.breakerOf("anthropic"); h != "closed 0" {
 			t.Errorf("the breaker of who was passed over: %s", h)
 		}
 	})
 }
 
-// on2 is a provider's breaker: its state and the failures in a row.
-func (s *stack) on2(provider string) string {
+// R46: a question without its image is another question: a target whose API cannot take it is passed over, and with
+// nobody left the caller is told.
+func TestImageThatCannotBeSaid(t *testing.T) {
+	const models = "models: {demo: {targets: [bedrock/m, chat/m]}}\n"
+	const body = `{"model":%q,"messages":[{"role":"user","content":[{"type":"text","text":"what is this?"},{"type":"image_url","image_url":{"url":"https://example.com/cat.png"}}]}]}`
+	synctest.Test(t, func(t *testing.T) {
+		s := newStack(t, everyVendor+models, map[string]mock.Script{"a": {}})
+		a := s.post(t.Context(), "/v1/chat/completions", fmt.Sprintf(body, "demo"))
+		if trail := a.header.Get("X-Evergate-Trail"); a.status != 200 || trail != "bedrock/m=unable, chat/m=200" {
+			t.Errorf("%d, trail %q: %s", a.status, trail, a.body)
+		}
+		a = s.post(t.Context(), "/v1/chat/completions", fmt.Sprintf(body, "bedrock/m"))
+		if a.status != 400 || !strings.Contains(a.body, "images") || !strings.Contains(a.body, "bedrock") {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	})
+}
+
+// breakerOf is a provider's breaker: its state and the failures in a row.
+func (s *stack) breakerOf(provider string) string {
 	var page struct {
 		Providers map[string]struct {
 			Breaker struct {
@@ -90,7 +108,7 @@ func TestSealRepaired(t *testing.T) {
 				if n < 2 || !strings.Contains(string(seen[n-2].Body), "bm90LXlvdXJz") || strings.Contains(string(seen[n-1].Body), "bm90LXlvdXJz") {
 					t.Errorf("what the provider saw: %d requests", n)
 				}
-				if got := s.on2(vendor); got != "closed 0" {
+				if got := s.breakerOf(vendor); got != "closed 0" {
 					t.Errorf("breaker: %s", got)
 				}
 			})
@@ -104,8 +122,11 @@ func TestCountTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStack(t, everyVendor, map[string]mock.Script{"a": {}})
 		for _, tc := range []struct{ model, estimated, fault string }{
-			{"anthropic/m", "", ""}, {"anthropic/m", "true", "status=404"}, {"anthropic/m", "true", "status=501"},
-			{"chat/m", "true", ""}, {"gemini/m", "true", ""},
+			{"anthropic/m", "", ""},
+			{"anthropic/m", "true", "status=404"},
+			{"anthropic/m", "true", "status=501"},
+			{"chat/m", "true", ""},
+			{"gemini/m", "true", ""},
 		} {
 			a := s.post(t.Context(), "/v1/messages/count_tokens", fmt.Sprintf(body, tc.model), "X-Mock-Fault", tc.fault)
 			var n struct {

@@ -24,8 +24,8 @@ func (e *exchange) translate(w wire.Rewrite) *fault.Fault {
 	e.translation = wire.NewTranslation(c.Dialect, e.leg.Dialect, c.Canonical, terms)
 	buf := GetBuffer(len(c.Request.Body) + 1024)
 	body, err := e.translation.AppendRequest(buf.B, w)
-	if err == nil && c.Strict && len(e.translation.Dropped()) > 0 {
-		err = &wire.RequestError{Message: "strict: " + e.leg.Target.Provider + "'s API has no place for " + strings.Join(e.translation.Dropped(), ", ")}
+	if err == nil {
+		err = e.missing()
 	}
 	if err != nil {
 		buf.Release()
@@ -34,6 +34,19 @@ func (e *exchange) translate(w wire.Rewrite) *fault.Fault {
 	buf.B = body
 	e.out = buf
 	return nil
+}
+
+// missing says what the upstream's API has no place for, if that makes the target unable: a part of the question itself, or
+// anything where the caller is strict.
+func (e *exchange) missing() error {
+	lost, strict := e.translation.Unsaid(), ""
+	if e.x.c.Strict {
+		lost, strict = e.translation.Dropped(), "strict: "
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return &wire.RequestError{Message: strict + "the API of " + e.leg.Target.Provider + " has no place for this request's " + strings.Join(lost, ", ")}
 }
 
 // unable is a request that a target's API cannot say (R46).

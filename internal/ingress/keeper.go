@@ -86,7 +86,7 @@ func (x *exchange) passOn(resp *http.Response, a *threads.Answer) {
 			return // the client is gone
 		}
 		_ = x.control.Flush() // as above
-		if err == io.EOF {    //nolint:errorlint // an io.Reader returns the bare value
+		if err == io.EOF {
 			return
 		}
 		if err != nil {

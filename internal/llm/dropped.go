@@ -47,6 +47,19 @@ func (d *Dropped) Names() []string {
 	return d.names
 }
 
+// Content gives the names of what is lost of the question itself: images, recordings, files, all tools. An answer would
+// be to another question (R46). The rest are wishes about the answer, or notes on what came before.
+func (d *Dropped) Content() []string {
+	var out []string
+	for _, n := range d.Names() {
+		switch n {
+		case DropImages, DropDocuments, DropAudio, DropVideo, DropFileIDs, "tools":
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 // Clone is a copy that can be added to without changing d.
 func (d *Dropped) Clone() *Dropped {
 	if d == nil {

@@ -267,7 +267,7 @@ func (q *request) checkGeminiContents() *apiError {
 	if len(contents) == 0 {
 		return badRequest("* GenerateContentRequest.contents: contents is not specified\n")
 	}
-	calls := 0
+	calls, before := 0, ""
 	for i, c := range contents {
 		role := c.at("role").str()
 		if !slices.Contains([]string{"", "user", "model", "function"}, role) {
@@ -302,6 +302,11 @@ func (q *request) checkGeminiContents() *apiError {
 				}
 			}
 		}
+		if role == "model" && before == role { // neighbours of one role are one turn: a stream's last chunk, which is empty, comes back so
+			calls += made
+			continue
+		}
+		before = role
 		switch {
 		case made > 0 && i == 0:
 			return badRequest("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")

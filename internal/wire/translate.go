@@ -14,10 +14,12 @@ type Translation interface {
 	AppendReply(dst, body []byte) ([]byte, error)
 	// AppendEvent appends what one event of the upstream's stream says to the client, which may be nothing.
 	AppendEvent(dst, data []byte) ([]byte, error)
-	// AppendEnd appends the proper end of the stream.
+	// AppendEnd appends the proper end of the stream. After it nothing is appended any more.
 	AppendEnd(dst []byte) []byte
-	// Dropped are the names of what was lost so far (x-evergate-dropped).
+	// Dropped are the names of what was lost so far (x-evergate-dropped); Unsaid those of them that were a part of the
+	// question (R46).
 	Dropped() []string
+	Unsaid() []string
 	// Said is what a stream's client was told.
 	Said() Said
 }
@@ -81,6 +83,7 @@ type generation struct {
 	order   llm.Order
 	encoder Encoder
 	dst     []byte
+	ended   bool
 	// put and say are the two steps of an event's way, made once: a closure for each event would be garbage.
 	put, say func(*llm.Event)
 }
@@ -145,6 +148,9 @@ func (g *generation) begin() {
 }
 
 func (g *generation) AppendEvent(dst, data []byte) ([]byte, error) {
+	if g.ended {
+		return dst, nil
+	}
 	g.begin()
 	g.dst = dst
 	err := g.decoder.Decode(data, g.put)
@@ -152,7 +158,11 @@ func (g *generation) AppendEvent(dst, data []byte) ([]byte, error) {
 }
 
 func (g *generation) AppendEnd(dst []byte) []byte {
+	if g.ended {
+		return dst
+	}
 	g.begin()
+	g.ended = true
 	g.dst = dst
 	g.decoder.End(g.put)
 	g.order.End(g.say)
@@ -168,6 +178,8 @@ func (g *generation) take() []byte {
 }
 
 func (g *generation) Dropped() []string { return g.q.Dropped.Names() }
+
+func (g *generation) Unsaid() []string { return g.q.Dropped.Content() }
 
 func (g *generation) Said() Said {
 	if g.encoder == nil {
@@ -206,6 +218,7 @@ func (m *embedding) AppendReply(dst, body []byte) ([]byte, error) {
 // Vectors are not streamed: what the client asked for, and what came, is never a stream.
 func (m *embedding) AppendEvent(dst, _ []byte) ([]byte, error) { return dst, nil }
 func (m *embedding) AppendEnd(dst []byte) []byte               { return dst }
+func (m *embedding) Unsaid() []string                          { return nil }
 func (m *embedding) Dropped() []string                         { return m.q.Dropped.Names() }
 func (m *embedding) Said() Said                                { return Said{} }
 

@@ -1,9 +1,11 @@
 package gemini
 
 import (
+	"math"
 	"strings"
 
 	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 func (d *reader) tools(raw []byte) {
@@ -96,10 +98,16 @@ func (d *reader) config(raw []byte) error {
 	q := d.q
 	mime := ""
 	var openAPI, schema []byte
+	if raw[0] != '{' {
+		return &wire.RequestError{Param: "generationConfig", Message: `"generationConfig" must be an object`}
+	}
 	for _, m := range members(raw) {
 		name := string(camel([]byte(m.key)))
 		if string(m.raw) == "null" {
 			continue
+		}
+		if want := mistaken(name, m.raw); want != "" {
+			return &wire.RequestError{Param: "generationConfig." + name, Message: `"generationConfig.` + name + `" must be ` + want}
 		}
 		switch name {
 		case "stopSequences":
@@ -156,6 +164,25 @@ func (d *reader) config(raw []byte) error {
 	}
 	d.format(mime, schema)
 	return nil
+}
+
+// mistaken is what a member of generationConfig must be and is not; empty if it is.
+func mistaken(name string, raw []byte) string {
+	switch name {
+	case "temperature", "topP", "presencePenalty", "frequencyPenalty":
+		if float(raw) == nil {
+			return "a number"
+		}
+	case "topK", "candidateCount", "maxOutputTokens", "seed", "logprobs":
+		if f := float(raw); f == nil || *f != math.Trunc(*f) {
+			return "a whole number"
+		}
+	case "stopSequences":
+		if raw[0] != '[' {
+			return "an array"
+		}
+	}
+	return ""
 }
 
 func (d *reader) format(mime string, schema []byte) {

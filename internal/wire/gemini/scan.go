@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 
 	"evergate/internal/jsonscan"
@@ -84,8 +85,14 @@ func float(raw []byte) *float64 {
 
 func whole(raw []byte) (int64, bool) {
 	r := jsonscan.New([]byte(number(raw)))
-	n, ok := r.Int()
-	return n, ok && r.End()
+	if n, ok := r.Int(); ok && r.End() {
+		return n, true
+	}
+	f := float(raw) // 40.0
+	if f == nil || *f != math.Trunc(*f) || math.Abs(*f) > 1<<53 {
+		return 0, false
+	}
+	return int64(*f), true
 }
 
 // empty says that a value is the same as none.

@@ -103,6 +103,12 @@ func (a *attempt) relay(stream []byte) (told, error) {
 			out.bytes = a.to.dialect.AppendEnd(out.bytes, &p)
 		}
 		out.ended = true
+		if a.translation != nil { // whatever comes then, nothing goes out
+			late, err := a.translation.AppendEvent(nil, []byte(`{}`))
+			if late = a.translation.AppendEnd(late); len(late) > 0 || err != nil {
+				out.bytes = append(out.bytes, late...)
+			}
+		}
 	}
 	for !out.ended && out.fault == nil {
 		f, n, err := split.Next(stream, true)

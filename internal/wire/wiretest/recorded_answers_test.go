@@ -1,6 +1,7 @@
 package wiretest_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +41,12 @@ func TestRecordedAnswers(t *testing.T) {
 						continue
 					}
 					out := get(t, &c)
+					if r.file == cutCall && c.name == "messages" && form == "streamed" {
+						if pieces := partialJSON(t, out); pieces != `{"x":48151` {
+							t.Errorf("the cut arguments became %s", pieces)
+						}
+						continue
+					}
 					got, err := understand(t, &c, out, form == "streamed")
 					if err != nil {
 						t.Fatalf("%s, %s: %v\n%s", c.name, form, err, tail(out))
@@ -51,6 +58,19 @@ func TestRecordedAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// partialJSON are the pieces of the arguments in a stream of Messages, joined. SDKs read what there is of them.
+func partialJSON(t testing.TB, stream []byte) (out string) {
+	t.Helper()
+	events, err := eventsOf(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		out += str(e.body, "delta", "partial_json")
+	}
+	return out
 }
 
 // plain is the answer to a client that wants it whole: a stream is folded in the upstream's own dialect first, as the
@@ -194,6 +214,9 @@ func forgive(c *client, want, got meaning) meaning {
 			}
 			if id := want.Choices[i].Calls[j].ID; id == "" || c.name == "messages" && strings.Trim(id, idLetters) != "" && strings.Trim(s.Calls[j].ID, idLetters) == "" {
 				s.Calls[j].ID = id
+			}
+			if text, ok := strings.CutPrefix(fmt.Sprint(want.Choices[i].Calls[j].Arguments), "not JSON: "); ok && at(s.Calls[j].Arguments, "input") == text {
+				s.Calls[j].Arguments = want.Choices[i].Calls[j].Arguments // where there must be an object
 			}
 		}
 		if c.name == "chat" {

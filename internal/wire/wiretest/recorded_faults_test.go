@@ -156,7 +156,7 @@ func (l *listener) mustBreak(t *testing.T, c *client) {
 	t.Helper()
 	said := wire.Failure{Status: 502, Code: "provider_error", Message: "The stream broke.", RequestID: "req_1", Said: l.translation.Said()}
 	out := c.dialect.AppendStreamError(l.out[:len(l.out):len(l.out)], said)
-	r := readers()[c.name]
+	r := readerOf(c)
 	if _, err := r.ofStream(l.out); len(l.out) > 0 && !errors.Is(err, errNoEnd) {
 		t.Fatalf("%v, want no end: %s", err, tail(l.out))
 	}

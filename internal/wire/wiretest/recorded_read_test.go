@@ -10,10 +10,7 @@ import (
 // understand reads what a client got, as its SDK does; a stream must keep to the dialect's grammar.
 func understand(t testing.TB, c *client, out []byte, streamed bool) (meaning, error) {
 	t.Helper()
-	r := readers()[c.name]
-	if c.name == "responses" {
-		r.gather = gatherItems
-	}
+	r := readerOf(c)
 	reply, err := parse(out)
 	if streamed {
 		reply, err = r.wholeOf(out)
@@ -42,6 +39,15 @@ func understand(t testing.TB, c *client, out []byte, streamed bool) (meaning, er
 		}
 	}
 	return m, nil
+}
+
+// readerOf is a client's SDK.
+func readerOf(c *client) reader {
+	r := readers()[c.name]
+	if c.name == "responses" {
+		r.gather = gatherItems
+	}
+	return r
 }
 
 // gatherItems makes the response of a stream's events: each piece must belong to a part of an item that was added and is
