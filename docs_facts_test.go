@@ -191,6 +191,27 @@ func TestDocumentedHeaders(t *testing.T) {
 	}
 }
 
+// The words for a client's dialect in logs and metrics are the documented ones.
+func TestDialectWords(t *testing.T) {
+	t.Parallel()
+	const doc = "docs/operations.md"
+	var there []string
+	for _, room := range []string{"openaichat", "responses", "anthropic", "gemini"} {
+		for _, name := range found(sources(t, "internal/wire/"+room+"/*.go"), `Name\(\) string \{ return "(\w+)"`) {
+			if name != "vertex_embed" { // no client speaks it
+				there = append(there, name)
+			}
+		}
+	}
+	for _, row := range table(t, doc, "log request") {
+		if row[0] == "`dialect`" {
+			same(t, doc+": dialects", words(row[1]), there)
+			return
+		}
+	}
+	t.Errorf("%s: the log line has no dialect", doc)
+}
+
 // Every message that the gateway logs beside its facts is documented, and no other.
 func TestLogMessages(t *testing.T) {
 	t.Parallel()

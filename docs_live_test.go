@@ -69,7 +69,7 @@ func simulated(t *testing.T, script string) string {
 
 func startGateway(t *testing.T) *gateway {
 	t.Helper()
-	text := fmt.Sprintf(`
+	return serve(t, fmt.Sprintf(`
 server: { listen: 127.0.0.1:0 }
 admin: { pprof: true }
 providers:
@@ -77,7 +77,12 @@ providers:
   second: { type: openai-compatible, base_url: %q, models: [m] }
 models:
   fast: { targets: [first/m, second/m] }
-`, simulated(t, "rules: [{nth: 1-2, do: {status: 503}}]"), simulated(t, ""))
+`, simulated(t, "rules: [{nth: 1-2, do: {status: 503}}]"), simulated(t, "")))
+}
+
+// serve starts the whole program with a config.
+func serve(t *testing.T, text string) *gateway {
+	t.Helper()
 	cfg, err := config.Parse("docs", []byte(text), keysOnly)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +124,7 @@ func (g *gateway) ask(t *testing.T, method, path, body string) (int, string) {
 }
 
 // traffic has a request of every kind that logs and metrics tell of: a retry, a failover, streams, a malformed event,
-// a missing model, an embedding.
+// a missing model, an embedding, a translation that loses something.
 func (g *gateway) traffic(t *testing.T) {
 	t.Helper()
 	const chat, body = "/v1/chat/completions", `{"model":%q,"stream":%t,"messages":[{"role":"user","content":"hi"}]}`
@@ -130,6 +135,7 @@ func (g *gateway) traffic(t *testing.T) {
 	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "second/mock-malformed", true))
 	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "second/mock-404", false))
 	g.ask(t, http.MethodPost, "/v1/embeddings", `{"model":"second/m","input":"hi"}`)
+	g.ask(t, http.MethodPost, "/v1/messages", `{"model":"fast","max_tokens":50,"top_k":5,"messages":[{"role":"user","content":"hi"}]}`)
 }
 
 // Every log field is documented, and no other.
@@ -222,6 +228,68 @@ func TestRoutes(t *testing.T) {
 	same(t, "routes", documented, there)
 }
 
+// What the table says of which route reaches which type of provider is so; cells that name models are not looked at.
+func TestReach(t *testing.T) {
+	t.Parallel()
+	types := []string{"openai", "anthropic", "gemini", "vertex", "bedrock", "cohere"}
+	url := strings.TrimSuffix(simulated(t, ""), "/v1")
+	text := "server: { listen: 127.0.0.1:0 }\nproviders:\n"
+	for _, kind := range types {
+		text += fmt.Sprintf("  %s: { type: %s, base_url: %q, api_key: k, models: [m] }\n", kind, kind, url)
+	}
+	g := serve(t, text)
+	const messages, contents = `{"model":%q,"max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`, `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`
+	asked := map[string][2]string{
+		"chat/completions": {"/v1/chat/completions", messages}, "completions": {"/v1/completions", `{"model":%q,"prompt":"hi"}`},
+		"responses": {"/v1/responses", `{"model":%q,"input":"hi"}`}, "embeddings": {"/v1/embeddings", `{"model":%q,"input":"hi"}`},
+		"messages": {"/v1/messages", messages}, "count_tokens": {"/v1/messages/count_tokens", `{"model":%q,"messages":[{"role":"user","content":"hi"}]}`},
+		"generateContent": {"/v1beta/models/%s:generateContent", contents}, "streamGenerateContent": {"/v1beta/models/%s:streamGenerateContent", contents},
+		"countTokens": {"/v1beta/models/%s:countTokens", contents}, "embedContent": {"/v1beta/models/%s:embedContent", `{"content":{"parts":[{"text":"hi"}]}}`},
+		"batchEmbedContents": {"/v1beta/models/%s:batchEmbedContents", `{"requests":[{"model":"models/m","content":{"parts":[{"text":"hi"}]}}]}`},
+	}
+	seen := 0
+	for _, row := range table(t, "docs/api.md", "reach") {
+		for _, name := range words(row[0]) {
+			if asked[name][0] == "" || strings.Contains(row[0], " with ") {
+				continue
+			}
+			for i, kind := range types {
+				path, body := strings.Replace(asked[name][0], "%s", kind+"/m", 1), strings.Replace(asked[name][1], "%q", `"`+kind+`/m"`, 1)
+				status, estimated := g.reaches(t, path, body)
+				is := map[bool]string{false: "yes", true: "estimated"}[estimated]
+				if status == http.StatusNotFound {
+					is = ""
+				} else if status != http.StatusOK {
+					is = fmt.Sprint(status)
+				}
+				if said := row[i+1]; said == "" || said == "yes" || said == "estimated" {
+					if seen++; said != is {
+						t.Errorf("docs/api.md: %s at %s is %q, documented %q", name, kind, is, said)
+					}
+				}
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("only %d cells looked at", seen)
+	}
+}
+
+func (g *gateway) reaches(t *testing.T, path, body string) (status int, estimated bool) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, resp.Header.Get("X-Evergate-Estimated") == "true"
+}
+
 // keptAnswer asks for an answer that the gateway keeps, and gives its id.
 func (g *gateway) keptAnswer(t *testing.T) string {
 	t.Helper()
@@ -262,8 +330,14 @@ func TestErrorTypes(t *testing.T) {
 				wire.Dialect
 				column int
 			}{
-				{openaichat.Chat{}, 1}, {openaichat.Completions{}, 1}, {openaichat.Embeddings{}, 1}, {responses.Responses{}, 1},
-				{anthropic.Messages{}, 2}, {anthropic.CountTokens{}, 2}, {gemini.Generate{}, 3}, {gemini.Embed{}, 3},
+				{openaichat.Chat{}, 1},
+				{openaichat.Completions{}, 1},
+				{openaichat.Embeddings{}, 1},
+				{responses.Responses{}, 1},
+				{anthropic.Messages{}, 2},
+				{anthropic.CountTokens{}, 2},
+				{gemini.Generate{}, 3},
+				{gemini.Embed{}, 3},
 			} {
 				body := string(d.AppendError(nil, wire.Failure{Status: status, Message: "m"}))
 				want := words(row[d.column])[0]

@@ -83,7 +83,7 @@ func detect() (*config.Config, error) {
 	}
 	if len(found) == 0 {
 		return nil, &exitError{2, "no provider found: there is no " + defaultFile + " here and no API key in the environment.\n" +
-			"Set one of OPENAI_API_KEY, GROQ_API_KEY, MISTRAL_API_KEY, … or OLLAMA_BASE_URL, or write a config file (docs/config.md).\n" +
+			"Set one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, GROQ_API_KEY, … or OLLAMA_BASE_URL, or write a config file (docs/config.md).\n" +
 			"`evergate demo` needs no key."}
 	}
 	fmt.Fprintln(os.Stderr, "evergate: providers found in the environment:", strings.Join(found, ", "))

@@ -182,7 +182,25 @@ func (e *exchange) own(f *fault.Fault) *fault.Fault {
 	if e.parent.Err() != nil {
 		return &fault.Fault{Class: fault.ClientGone, Cause: context.Cause(e.parent)}
 	}
+	if e.translation != nil {
+		return meant(f)
+	}
 	return f
+}
+
+// meant gives the refusals that clients act on the code that they know them by: another vendor's word says nothing to
+// them.
+func meant(f *fault.Fault) *fault.Fault {
+	said := *f
+	switch f.Class {
+	case fault.ContextLength:
+		said.Code = "context_length_exceeded"
+	case fault.ContentFilter:
+		said.Code = "content_filter"
+	default:
+		return f
+	}
+	return &said
 }
 
 // finish settles the permit, completes the trail and states the attempt.

@@ -48,7 +48,7 @@ type relay struct {
 func (e *exchange) stream(resp *http.Response) *fault.Fault {
 	e.x.sink.Answering()
 	r := &relay{e: e, buf: GetBuffer(readSize), withhold: e.asksUsage() && e.translation == nil}
-	r.split.Whole = e.leg.Dialect.Whole
+	r.split.Whole = wire.WholeEvent
 	defer func() { r.buf.Release() }()
 	for first := true; ; {
 		n, err := r.read(resp.Body)

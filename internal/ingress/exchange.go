@@ -113,7 +113,11 @@ func (x *exchange) authenticate() *wire.Failure {
 			"a web page of another origin may not use a gateway that asks for no key; set auth.keys, or auth.allow_anonymous: true")
 		return &f
 	}
-	name, ok := x.cfg.Keys.Check(x.r.Header)
+	query := ""
+	if x.inPath.found { // Google's clients may send the key there
+		query = x.r.URL.Query().Get("key")
+	}
+	name, ok := x.cfg.Keys.Check(x.r.Header, query)
 	if !ok {
 		f := failure(http.StatusUnauthorized, codeInvalidKey,
 			"the API key is missing or not known; send one of the keys configured under auth.keys as Authorization: Bearer KEY")
@@ -188,10 +192,18 @@ func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
 	}
 	if _, countable := x.dialect.(wire.Counter); len(legs) == 0 && !countable {
 		f := failure(http.StatusNotFound, codeNotFound,
-			fmt.Sprintf("no provider of the model %q has a route for %s", clip(name), x.dialect.Name()))
+			fmt.Sprintf("no provider of the model %q has a route for %s", clip(name), x.routeName()))
 		return nil, &f
 	}
 	return legs, nil
+}
+
+// routeName is the operation as the client knows it: its path, or the verb of one that holds the model.
+func (x *exchange) routeName() string {
+	if path := x.dialect.Path(); path != "" {
+		return path
+	}
+	return x.r.URL.Path[strings.LastIndexByte(x.r.URL.Path, ':')+1:]
 }
 
 // leg makes one target ready; false: its provider has no API for what is asked (R46).
@@ -261,7 +273,7 @@ func (x *exchange) end(res *attempt.Result) {
 		extra := x.failureHeader(res, f)
 		x.limitWrite()
 		if body := ownBody(res.Final); body != nil {
-			writeError(x.w, f.Status, x.id, body, extra)
+			writeError(x.w, x.dialect, f.Status, x.id, body, extra)
 		} else {
 			writeFailure(x.w, x.dialect, f, extra)
 		}
@@ -279,7 +291,7 @@ func (x *exchange) tell(res *attempt.Result, status int, code string) {
 		ID: x.id, Start: x.start, Dialect: x.dialect.Name(), Stream: x.call.Request.Stream, Key: x.key,
 		Asked: clip(x.call.Request.Model), Route: x.label, Status: status, Code: code, Committed: res.Committed,
 		Duration: now.Sub(x.start), Upstream: res.Upstream, Waits: res.Waits, Usage: journal.Usage(res.Reply.Usage),
-		Finish: res.Reply.Finish, Dropped: res.Dropped, Trail: res.Steps,
+		Finish: res.Reply.Finish, Dropped: res.Dropped, Lost: res.Lost, Trail: res.Steps,
 	}
 	fact.Overhead = max(fact.Duration-res.Upstream-res.Waits, 0)
 	if fact.Route == "" {
@@ -289,7 +301,7 @@ func (x *exchange) tell(res *attempt.Result, status int, code string) {
 		fact.Provider, fact.Model = res.Leg.Target.Provider, res.Leg.Target.Model
 	}
 	if res.Header != nil {
-		fact.UpstreamRequestID = clip(res.Header.Get("X-Request-Id"))
+		fact.UpstreamRequestID = upstreamID(res.Header)
 	}
 	if !res.FirstContent.IsZero() {
 		fact.FirstContent = res.FirstContent.Sub(x.start)
@@ -303,6 +315,16 @@ func clip(s string) string {
 		return strings.ToValidUTF8(s[:200], "")
 	}
 	return s
+}
+
+// upstreamID is an upstream's own name of a request, in the places that vendors put it.
+func upstreamID(h http.Header) string {
+	for _, name := range [...]string{"X-Request-Id", "Request-Id", "X-Amzn-Requestid", "Apim-Request-Id"} {
+		if v := h[name]; len(v) > 0 && v[0] != "" {
+			return clip(v[0])
+		}
+	}
+	return ""
 }
 
 // requestID takes the client's X-Request-Id if it is short and printable, else makes one.

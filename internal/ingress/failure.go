@@ -19,7 +19,7 @@ import (
 	"evergate/internal/wire"
 )
 
-// The codes of CONTRACT §3 that exist now.
+// The codes of errors (CONTRACT §3).
 const (
 	codeProvider        = "provider_error"
 	codeAllFailed       = "all_providers_failed"
@@ -126,7 +126,7 @@ func (x *exchange) passBack(ft *fault.Fault) wire.Failure {
 	switch {
 	case ft.Class == fault.RouteMissing: // 405 and 501, too: what the client can do about it is to ask for another model
 		return failure(http.StatusNotFound, codeNotFound,
-			fmt.Sprintf("no provider of the model %q has a route for %s%s", clip(x.call.Request.Model), x.dialect.Name(), upstreamWords(ft)))
+			fmt.Sprintf("no provider of the model %q has a route for %s%s", clip(x.call.Request.Model), x.routeName(), upstreamWords(ft)))
 	case ft.Class == fault.Unable: // R46: the gateway's own words
 		f := failure(http.StatusBadRequest, cmp.Or(ft.Code, codeInvalid), ft.Message)
 		f.Param = ft.Param
@@ -246,17 +246,26 @@ func shuttingDown(ctx context.Context) bool {
 
 // writeFailure writes an error reply in the dialect's form.
 func writeFailure(w http.ResponseWriter, d wire.Dialect, f wire.Failure, extra http.Header) {
-	writeError(w, f.Status, f.RequestID, d.AppendError(nil, f), extra)
+	writeError(w, d, f.Status, f.RequestID, d.AppendError(nil, f), extra)
 }
 
-func writeError(w http.ResponseWriter, status int, id string, body []byte, extra http.Header) {
+func writeError(w http.ResponseWriter, d wire.Dialect, status int, id string, body []byte, extra http.Header) {
 	header := w.Header()
 	for name, values := range extra {
 		header[name] = values
 	}
 	header["Content-Type"] = applicationJSON
 	header["Content-Length"] = []string{strconv.Itoa(len(body))}
-	header["X-Request-Id"] = []string{id}
+	nameRequest(header, d, []string{id})
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may be gone
+}
+
+// nameRequest puts the request's id into a reply's headers: ours, and the one that the SDK of the dialect looks for, unless the
+// upstream's own stands there.
+func nameRequest(h http.Header, d wire.Dialect, id []string) {
+	h["X-Request-Id"] = id
+	if strings.HasPrefix(d.Path(), "/messages") && h["Request-Id"] == nil {
+		h["Request-Id"] = id
+	}
 }

@@ -63,7 +63,7 @@ func TestHeaderText(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	var none *Keys
-	if _, ok := none.Check(http.Header{}); !ok || !none.MayUse("", "any") {
+	if _, ok := none.Check(http.Header{}, ""); !ok || !none.MayUse("", "any") {
 		t.Error("without keys everybody may do everything")
 	}
 	k := &Keys{}
@@ -86,7 +86,7 @@ func TestKeys(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := http.Header{}
 			h.Set(tt.header, tt.value)
-			if name, ok := k.Check(h); name != tt.want || ok != tt.ok {
+			if name, ok := k.Check(h, ""); name != tt.want || ok != tt.ok {
 				t.Errorf("got %q %v, want %q %v", name, ok, tt.want, tt.ok)
 			}
 		})

@@ -131,7 +131,8 @@ func (h *Handler) belowAnswers(path string) (rest string, d wire.Dialect) {
 // findVerb finds the operation of a path that holds the model.
 func (x *exchange) findVerb() bool {
 	path := x.r.URL.Path
-	for _, prefix := range [...]string{"/v1beta/models/", "/v1/models/", "/v1alpha/models/", "/models/"} {
+	// The last is for clients that take a name with a slash in it for a whole resource name (Vercel's ai package).
+	for _, prefix := range [...]string{"/v1beta/models/", "/v1/models/", "/v1alpha/models/", "/models/", "/v1beta/"} {
 		rest, ok := strings.CutPrefix(path, prefix)
 		if !ok {
 			continue
@@ -158,7 +159,7 @@ func (x *exchange) findVerb() bool {
 func (h *Handler) dialectOf(r *http.Request) wire.Dialect {
 	name := "/v1/chat/completions"
 	switch {
-	case strings.HasPrefix(r.URL.Path, "/v1beta/"):
+	case strings.HasPrefix(r.URL.Path, "/v1beta/"), r.Header.Get("X-Goog-Api-Key") != "", r.Header.Get("X-Goog-Api-Client") != "":
 		if v, ok := h.verbs["generateContent"]; ok {
 			return v.Dialect
 		}

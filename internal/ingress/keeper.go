@@ -74,7 +74,7 @@ func (x *exchange) passOn(resp *http.Response, a *threads.Answer) {
 	if ct := resp.Header["Content-Type"]; len(ct) > 0 {
 		header["Content-Type"] = ct
 	}
-	header.Set("X-Request-Id", x.id)
+	nameRequest(header, x.dialect, []string{x.id})
 	header.Set("X-Evergate-Provider", a.Provider)
 	x.w.WriteHeader(resp.StatusCode)
 	buf := attempt.GetBuffer(8 << 10)

@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
@@ -24,13 +25,13 @@ func (k *Keys) Add(name, value string, models []string) {
 	k.entries = append(k.entries, keyEntry{name: name, hash: sha256.Sum256([]byte(value)), models: models})
 }
 
-// Check finds the caller's key in the places SDKs send it. Every entry is compared, in constant time, so that time says
+// Check finds the caller's key in the places SDKs send it, query the last of them. Every entry is compared, in constant time, so that time says
 // nothing about which came close.
-func (k *Keys) Check(h http.Header) (name string, ok bool) {
+func (k *Keys) Check(h http.Header, query string) (name string, ok bool) {
 	if k == nil {
 		return "", true
 	}
-	hash := sha256.Sum256([]byte(presented(h)))
+	hash := sha256.Sum256([]byte(cmp.Or(presented(h), query)))
 	for i := range k.entries {
 		if subtle.ConstantTimeCompare(hash[:], k.entries[i].hash[:]) == 1 {
 			name, ok = k.entries[i].name, true

@@ -25,7 +25,7 @@ func (x *exchange) serveModels() *wire.Failure {
 	path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/v1beta"), "/v1")
 	id, one := strings.CutPrefix(path, "/models/")
 	switch {
-	case path != "/models" && !one:
+	case path != "/models" && !one, one && r.Method == http.MethodPost && strings.Contains(id, ":"): // a verb that is none
 		f := failure(http.StatusNotFound, codeNotFound, x.noRoute())
 		return &f
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -180,6 +180,6 @@ func (x *exchange) writeJSON(body []byte) {
 	h := x.w.Header()
 	h["Content-Type"] = applicationJSON
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	h["X-Request-Id"] = []string{x.id}
+	nameRequest(h, x.dialect, []string{x.id})
 	_, _ = x.w.Write(body) // the client may be gone
 }

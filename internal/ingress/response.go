@@ -148,7 +148,7 @@ func (o *response) open(h *attempt.Head) {
 			header["X-Evergate-Dropped"] = o.value(strings.Join(h.Lost, ", "))
 		}
 	}
-	header["X-Request-Id"] = o.value(o.x.id)
+	nameRequest(header, o.x.dialect, o.value(o.x.id))
 	o.x.w.WriteHeader(http.StatusOK)
 }
 

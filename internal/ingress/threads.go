@@ -19,6 +19,9 @@ type threaded interface {
 	Input(body []byte) ([]byte, error)
 	// Output cuts id and items out of an answer; items is a raw JSON array.
 	Output(reply []byte) (id string, items []byte, err error)
+	// Dereference puts items in place of references to them, where output has the answer that they are of; nil: nothing
+	// changed.
+	Dereference(body []byte, output func(id string) []byte) ([]byte, error)
 	// Expand puts a history's items before a request's own and takes the earlier answer's id out.
 	Expand(body []byte, history [][]byte) ([]byte, error)
 }
@@ -42,6 +45,9 @@ type thread struct {
 // gateway has it.
 func (x *exchange) continueThread(d threaded) *wire.Failure {
 	q := &x.call.Request
+	if f := x.dereference(d); f != nil {
+		return f
+	}
 	if !q.Stateless {
 		if items, err := d.Input(q.Body); err == nil {
 			x.thread.own = slices.Clone(items)
@@ -73,6 +79,34 @@ func (x *exchange) continueThread(d threaded) *wire.Failure {
 		f := badRequest(err)
 		return &f
 	}
+	previous := q.Previous
+	if f := x.replaceBody(d, body); f != nil {
+		return f
+	}
+	q.Previous = previous // the body has it no more; the answer says it
+	return nil
+}
+
+// dereference puts the items of kept answers where the request only names them, so that any provider understands it.
+func (x *exchange) dereference(d threaded) *wire.Failure {
+	body, err := d.Dereference(x.call.Request.Body, func(id string) []byte {
+		if a, ok := x.h.threads.Get(x.start, x.key, id); ok {
+			return a.Output
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		f := badRequest(err)
+		return &f
+	case body == nil:
+		return nil
+	}
+	return x.replaceBody(d, body)
+}
+
+// replaceBody goes on with a body that says the same request in full.
+func (x *exchange) replaceBody(d threaded, body []byte) *wire.Failure {
 	if int64(len(body)) > 4*x.cfg.MaxBody {
 		f := failure(http.StatusRequestEntityTooLarge, codeTooLarge, "the conversation before this request has become too long; begin a new one")
 		return &f
@@ -85,7 +119,6 @@ func (x *exchange) continueThread(d threaded) *wire.Failure {
 		f := badRequest(err)
 		return &f
 	}
-	request.Previous = q.Previous // the body has it no more; the answer says it
 	x.call.Body.Release()
 	x.call.Body, x.call.Request = buf, request
 	return nil

@@ -59,7 +59,8 @@ type Request struct {
 	Overhead                                time.Duration // time in Evergate itself
 	Usage                                   Usage
 	Finish                                  string
-	Dropped                                 int // malformed events dropped (R17)
+	Dropped                                 int      // malformed events dropped (R17)
+	Lost                                    []string // names of what the translation could not carry over
 	Trail                                   []Step
 	UpstreamRequestID                       string
 }

@@ -27,6 +27,13 @@ const (
 	Null
 )
 
+var kindWords = [...]string{
+	None: "nothing", Object: "an object", Array: "an array", String: "a string", Number: "a number", Bool: "a boolean", Null: "null",
+}
+
+// String is the kind as a message says it, with its article.
+func (k Kind) String() string { return kindWords[k] }
+
 // Reader walks one JSON text. The zero Reader reads an empty text; New makes one. After an error every call returns
 // zero values and Err tells the first one, so that a walk needs to look at it only once, at its end.
 //

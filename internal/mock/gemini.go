@@ -199,6 +199,9 @@ func geminiWords(status int, q *request) (canonical, message string) {
 	case http.StatusConflict:
 		return "ABORTED", "The operation was aborted."
 	case http.StatusTooManyRequests:
+		if q.vertex {
+			return "RESOURCE_EXHAUSTED", "Resource exhausted. Please try again later. Please refer to https://cloud.google.com/vertex-ai/generative-ai/docs/error-code-429 for more details."
+		}
 		return "RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan and billing details."
 	case http.StatusServiceUnavailable, 529:
 		return "UNAVAILABLE", "The model is overloaded. Please try again later."

@@ -68,9 +68,14 @@ func (l *Logs) RequestEnded(r *journal.Request) {
 		slog.String("key", r.Key),
 		slog.String("upstream_request_id", cut(r.UpstreamRequestID, maxID)),
 		{},
-		{}, // the two that are there only when there is something to say
+		{},
+		{}, // the three that are there only when there is something to say
 	}
-	n := len(attrs) - 2
+	n := len(attrs) - 3
+	if len(r.Lost) > 0 {
+		attrs[n] = slog.String("lost", cut(strings.Join(r.Lost, ", "), maxMessage))
+		n++
+	}
 	if r.Dropped > 0 {
 		attrs[n] = slog.Int("dropped_events", r.Dropped)
 		n++

@@ -168,8 +168,6 @@ type Dialect interface {
 	Path() string
 	// Side says that providers commonly lack this route: a 404, 405 or 501 of it says nothing of the model (R9).
 	Side() bool
-	// Whole says that a stream event's data is complete, so that nothing could be added to it (sse.Splitter.Whole).
-	Whole(data []byte) bool
 	// ReadRequest reads what the gateway must know. The error is a *RequestError. Where the path holds the model and the
 	// kind of answer (Gemini), the caller sets Model and Stream after it.
 	ReadRequest(body []byte) (Request, error)

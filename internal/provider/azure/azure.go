@@ -134,6 +134,7 @@ func faults() []provider.Entry {
 		// R5 before the next.
 		{From: 429, To: 429, InBody: true, Codes: []string{"insufficient_quota", "quotaexceeded"}, Class: fault.Quota},
 		// R6 instead of R4. Every limit is of one deployment: others of the resource go on with the same key.
-		{From: 429, To: 429, InBody: true, Class: fault.ModelLimited},
+		{From: 429, To: 429, Class: fault.ModelLimited},
+		{From: 0, To: 0, InBody: true, Codes: []string{"rate_limit_exceeded", "rate_limit_error", "too_many_requests"}, Says: []string{"exceeded…rate limit"}, Class: fault.ModelLimited},
 	}
 }

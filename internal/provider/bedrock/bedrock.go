@@ -4,6 +4,7 @@
 package bedrock
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 const (
 	converse    = "converse"
 	titanEmbed  = "titan_embed"
+	novaEmbed   = "nova_embed"
 	cohereEmbed = "bedrock_cohere_embed"
 )
 
@@ -60,6 +62,8 @@ func speaks(model string) []string {
 	switch {
 	case strings.HasPrefix(id, "amazon.titan-embed-"):
 		return []string{titanEmbed}
+	case strings.HasPrefix(id, "amazon.nova-") && strings.Contains(id, "-embeddings"):
+		return []string{novaEmbed}
 	case strings.HasPrefix(id, "cohere.embed-"):
 		return []string{cohereEmbed}
 	case strings.Contains(id, "-embed"), strings.Contains(id, ".rerank-"):
@@ -134,12 +138,42 @@ func escape(s string) string {
 // header leaves out what a client accepts of its own API: Bedrock answers in its own.
 func header(out http.Header, _ string) { delete(out, "Accept") }
 
-// frame turns a binary event stream into server-sent events and leaves every other body alone.
-func frame(h http.Header, body io.ReadCloser, _ bool) io.ReadCloser {
-	if media, _, _ := strings.Cut(h.Get("Content-Type"), ";"); !strings.EqualFold(strings.TrimSpace(media), eventStream) {
-		return body
+// frame turns a binary event stream into server-sent events and leaves every other body alone. Content decides, not the
+// content type (R17): a proxy may have changed that.
+func frame(h http.Header, body io.ReadCloser, stream bool) io.ReadCloser {
+	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	switch media = strings.TrimSpace(media); {
+	case strings.EqualFold(media, eventStream):
+		h.Set("Content-Type", "text/event-stream")
+		delete(h, "Content-Length")
+		return newFrames(body)
+	case stream && media != "application/json":
+		return &undecided{body: body}
 	}
-	h.Set("Content-Type", "text/event-stream")
-	delete(h, "Content-Length")
-	return newFrames(body)
+	return body
 }
+
+// undecided is a body that its first byte tells of: a frame begins with its length, at most 16 MiB, and no text begins
+// with such a byte. Not safe for concurrent use, but for Close.
+type undecided struct {
+	body io.ReadCloser
+	is   io.Reader
+}
+
+// Read implements io.Reader.
+func (u *undecided) Read(p []byte) (int, error) {
+	if u.is == nil {
+		first := make([]byte, 1)
+		if _, err := io.ReadFull(u.body, first); err != nil {
+			return 0, err
+		}
+		u.is = io.MultiReader(bytes.NewReader(first), u.body)
+		if first[0] <= maxFrame>>24 {
+			u.is = newFrames(io.NopCloser(u.is))
+		}
+	}
+	return u.is.Read(p)
+}
+
+// Close closes the upstream's body.
+func (u *undecided) Close() error { return u.body.Close() }

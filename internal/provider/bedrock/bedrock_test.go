@@ -57,7 +57,7 @@ func TestModels(t *testing.T) {
 		{"amazon.titan-embed-text-v2:0", "/model/amazon.titan-embed-text-v2%3A0/invoke", llm.Amazon, []string{titanEmbed}},
 		{"us.cohere.embed-v4:0", "/model/us.cohere.embed-v4%3A0/invoke", llm.Cohere, []string{cohereEmbed}},
 		{"arn:aws:bedrock:us-east-1::foundation-model/cohere.embed-english-v3", "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A%3Afoundation-model%2Fcohere.embed-english-v3/invoke", llm.Cohere, []string{cohereEmbed}},
-		{"amazon.nova-2-multimodal-embeddings-v1:0", "", llm.Amazon, nil},
+		{"amazon.nova-2-multimodal-embeddings-v1:0", "/model/amazon.nova-2-multimodal-embeddings-v1%3A0/invoke", llm.Amazon, []string{novaEmbed}},
 		{"cohere.rerank-v3-5:0", "", llm.Cohere, nil},
 	} {
 		if got := speaks(tt.model); !slices.Equal(got, tt.speaks) {

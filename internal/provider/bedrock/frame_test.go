@@ -252,19 +252,36 @@ func TestFramesFlow(t *testing.T) {
 	}
 }
 
-// Only bodies that say so are event streams.
+// Bodies that say so are event streams, and those that are (R17); all else is left alone.
 func TestFrame(t *testing.T) {
 	t.Parallel()
-	for media, want := range map[string]string{
-		"application/vnd.amazon.eventstream": "text/event-stream", "Application/vnd.Amazon.EventStream; charset=x": "text/event-stream",
-		"application/json": "application/json", "": "",
+	good := encoded(t, event("x", `{"a":1}`))
+	const said = "event: x\ndata: {\"x\":{\"a\":1}}\n\n"
+	for _, tt := range []struct {
+		media, body string
+		stream      bool
+		mediaAfter  string
+		want        string
+	}{
+		{"application/vnd.amazon.eventstream", string(good), true, "text/event-stream", said},
+		{"Application/vnd.Amazon.EventStream; charset=x", string(good), false, "text/event-stream", said},
+		{"text/plain", string(good), true, "text/plain", said},
+		{"", string(good), true, "", said},
+		{"application/json", "{}", true, "application/json", "{}"},
+		{"", "{}", true, "", "{}"},
+		{"text/html", "<html>", true, "text/html", "<html>"},
+		{"", "", true, "", ""},
+		{"", string(good), false, "", string(good)},
 	} {
-		h := http.Header{"Content-Type": {media}, "Content-Length": {"5"}}
-		body := io.NopCloser(strings.NewReader("{}"))
-		got := frame(h, body, true)
-		if changed := got != body; h.Get("Content-Type") != want || changed != (want == "text/event-stream") || changed == (h.Get("Content-Length") != "") {
-			t.Errorf("%s: %v", media, h)
+		h := http.Header{"Content-Type": {tt.media}, "Content-Length": {"5"}}
+		got, err := io.ReadAll(frame(h, io.NopCloser(iotest.OneByteReader(strings.NewReader(tt.body))), tt.stream))
+		changed := tt.mediaAfter != tt.media
+		if err != nil || string(got) != tt.want || h.Get("Content-Type") != tt.mediaAfter || changed == (h.Get("Content-Length") != "") {
+			t.Errorf("%q, stream %t: %q, %v, %v", tt.media, tt.stream, got, err, h)
 		}
+	}
+	if _, err := io.ReadAll(frame(http.Header{}, io.NopCloser(bytes.NewReader(good[:20])), true)); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("cut: %v", err)
 	}
 }
 

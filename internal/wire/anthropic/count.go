@@ -10,7 +10,7 @@ import (
 )
 
 // CountTokens is the operation /messages/count_tokens. It holds nothing and is safe for concurrent use.
-type CountTokens struct{}
+type CountTokens struct{ wire.Unstreamed }
 
 var _ wire.Counter = CountTokens{}
 
@@ -22,9 +22,6 @@ func (CountTokens) Path() string { return "/messages/count_tokens" }
 
 // Side is true: many providers of this dialect do not count.
 func (CountTokens) Side() bool { return true }
-
-// Whole is WholeEvent.
-func (CountTokens) Whole(data []byte) bool { return WholeEvent(data) }
 
 // ReadRequest reads model; counts do not stream, whatever the body says.
 func (CountTokens) ReadRequest(body []byte) (wire.Request, error) { return readRequest(body, false) }
@@ -42,7 +39,7 @@ func (CountTokens) DecodeCounted(r *wire.Request) (*llm.Request, error) {
 
 // Judge reads {"input_tokens":N}. Nothing was used: the count is no Usage.
 func (CountTokens) Judge(body []byte) (reply wire.Reply, f *fault.Fault) {
-	if f = noAnswer(body); f != nil {
+	if f = wire.NoAnswer(body, nil); f != nil {
 		return reply, f
 	}
 	counted := false
@@ -56,7 +53,7 @@ func (CountTokens) Judge(body []byte) (reply wire.Reply, f *fault.Fault) {
 		_, counted = r.Int()
 	}
 	if !r.End() {
-		return reply, brokenJSON(r.Err())
+		return reply, wire.BrokenAnswer(r.Err())
 	}
 	if counted {
 		return reply, nil
@@ -64,7 +61,7 @@ func (CountTokens) Judge(body []byte) (reply wire.Reply, f *fault.Fault) {
 	if d := readDetail(body); d.message != "" {
 		return reply, d.fault()
 	}
-	return reply, invalid(`the upstream's answer has no "input_tokens"`)
+	return reply, wire.Invalid(`the upstream's answer has no "input_tokens"`)
 }
 
 // AppendCount appends the reply that says how many tokens there are.
@@ -74,32 +71,8 @@ func (CountTokens) AppendCount(dst []byte, tokens int64) []byte {
 	return append(dst, '}')
 }
 
-// JudgeEvent knows errors alone: counts do not stream.
-func (CountTokens) JudgeEvent(data []byte, p *wire.Progress) wire.Event {
-	e := judgeEvent(data, p)
-	return wire.Event{Malformed: e.Malformed, Fault: e.Fault, Name: e.Name}
-}
-
-// AppendEnd appends nothing.
-func (CountTokens) AppendEnd(dst []byte, _ *wire.Progress) []byte { return dst }
-
 // AppendError appends {"type":"error",…}.
 func (CountTokens) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
 
-// AppendStreamError appends the error event after which nothing comes.
-func (CountTokens) AppendStreamError(dst []byte, f wire.Failure) []byte {
-	return appendStreamError(dst, f)
-}
-
 // ReadError reads an error body: the error's type and its message.
 func (CountTokens) ReadError(body []byte) (code, message string) { return readError(body) }
-
-// StreamFromReply is an error: counts do not stream.
-func (CountTokens) StreamFromReply([]byte, bool) ([]byte, error) {
-	return nil, invalid("token counts are not streamed")
-}
-
-// ReplyFromStream is an error: counts do not stream.
-func (CountTokens) ReplyFromStream([]byte) ([]byte, error) {
-	return nil, invalid("token counts are not streamed")
-}

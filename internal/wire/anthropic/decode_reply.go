@@ -44,7 +44,7 @@ func (Messages) DecodeReply(body []byte) (*llm.Reply, error) {
 		}
 	}
 	if !r.End() {
-		return nil, brokenJSON(r.Err())
+		return nil, wire.BrokenAnswer(r.Err())
 	}
 	c.Stop, c.StopText = stopOf(reason, sequence)
 	return a, nil
@@ -91,12 +91,12 @@ func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
 		d.emitText(text, emit)
 		return nil
 	}
-	if isDone(data) {
+	if wire.IsDone(data) {
 		return nil
 	}
 	var e event
 	if !readEvent(data, &e) {
-		return invalid("an event of the upstream's stream is no JSON object")
+		return wire.Invalid("an event of the upstream's stream is no JSON object")
 	}
 	switch e.kind {
 	case messageStart:

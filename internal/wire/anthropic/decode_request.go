@@ -79,7 +79,7 @@ func decodeRequest(in *wire.Request, limited bool) (*llm.Request, error) {
 	case d.err != nil:
 		return nil, d.err
 	case !r.End():
-		return nil, noJSON(in.Body, r.Err())
+		return nil, wire.NoJSON(in.Body, r.Err())
 	case limited && !hasLimit:
 		return nil, &wire.RequestError{Param: "max_tokens", Message: `"max_tokens" is missing: say how many tokens the answer may have, such as {"max_tokens": 1024}`}
 	}
@@ -105,7 +105,7 @@ func (d *reading) fail(param, message string) {
 }
 
 func (d *reading) wrong(param, want string, got jsonscan.Kind) {
-	d.fail(param, fmt.Sprintf("%q must be %s, not %s", param, want, kindWords[got]))
+	d.fail(param, fmt.Sprintf("%q must be %s, not %s", param, want, got))
 }
 
 func (d *reading) int(r *jsonscan.Reader, param string, least int64) int64 {

@@ -7,10 +7,7 @@
 package anthropic
 
 import (
-	"bytes"
-
 	"evergate/internal/fault"
-	"evergate/internal/jsonscan"
 	"evergate/internal/wire"
 )
 
@@ -32,9 +29,6 @@ func (Messages) Path() string { return "/messages" }
 
 // Side is false: every provider of this dialect has it.
 func (Messages) Side() bool { return false }
-
-// Whole is WholeEvent.
-func (Messages) Whole(data []byte) bool { return WholeEvent(data) }
 
 // ReadRequest reads model and stream, and checks that messages are there.
 func (Messages) ReadRequest(body []byte) (wire.Request, error) {
@@ -76,13 +70,3 @@ func (Messages) ReplyFromStream(stream []byte) ([]byte, error) { return replyFro
 func (Messages) AppendUnsealed(dst, body []byte) (repaired []byte, dropped []string) {
 	return appendUnsealed(dst, body)
 }
-
-// WholeEvent says that data is one complete event of this dialect: a JSON object. It is the hook that an
-// [evergate/internal/sse.Splitter] asks.
-func WholeEvent(data []byte) bool {
-	data = bytes.TrimSpace(data)
-	return isDone(data) || len(data) > 0 && data[0] == '{' && jsonscan.Valid(data) == nil
-}
-
-// isDone knows the end marker of another dialect, which relays in front of this one's upstreams are known to add.
-func isDone(data []byte) bool { return string(data) == "[DONE]" }

@@ -232,7 +232,7 @@ func judgeEvent(data []byte, p *wire.Progress) (out wire.Event) {
 	if text := sameButText(data, p.Pattern.Before); text != nil {
 		return wire.Event{Content: true, Name: data[len(deltaStart)-len(deltaWord)-1 : len(deltaStart)-1]}
 	}
-	if isDone(data) {
+	if wire.IsDone(data) {
 		return wire.Event{End: true}
 	}
 	var e event

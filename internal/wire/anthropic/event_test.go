@@ -398,15 +398,6 @@ func TestAppendUnsealed(t *testing.T) {
 	}
 }
 
-func TestWholeEvent(t *testing.T) {
-	t.Parallel()
-	for data, want := range map[string]bool{endEvent: true, " " + endEvent + " ": true, "[DONE]": true, `{"a":`: false, "[]": false, "": false, endEvent + endEvent: false} {
-		if WholeEvent([]byte(data)) != want {
-			t.Errorf("%q: %v", data, !want)
-		}
-	}
-}
-
 // What a client of count_tokens gets where nobody counts.
 func TestAppendCount(t *testing.T) {
 	t.Parallel()

@@ -20,16 +20,9 @@ func appendError(dst []byte, f wire.Failure) []byte {
 	if f.Code == threadUnsupported {
 		dst = append(dst, `,"details":{"error_code":"`+threadUnsupported+`","unsupported":["thread"]}`...)
 	}
-	for i, a := range f.Attempts {
-		if i == 0 {
-			dst = append(dst, `,"attempts":[`...)
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = appendAttempt(dst, a)
-	}
 	if len(f.Attempts) > 0 {
-		dst = append(dst, ']')
+		dst = append(dst, `,"attempts":`...)
+		dst = wire.AppendAttempts(dst, f.Attempts)
 	}
 	dst = append(dst, '}')
 	dst = appendMemberUnlessEmpty(dst, `,"request_id":`, f.RequestID)
@@ -42,26 +35,6 @@ func appendMemberUnlessEmpty(dst []byte, name, value string) []byte {
 	}
 	dst = append(dst, name...)
 	return jsonscan.AppendString(dst, value)
-}
-
-// appendAttempt appends one attempt; its status is null if the upstream sent none.
-func appendAttempt(dst []byte, a wire.Attempt) []byte {
-	dst = append(dst, `{"target":`...)
-	dst = jsonscan.AppendString(dst, a.Target)
-	dst = append(dst, `,"status":`...)
-	if a.Status == 0 {
-		dst = append(dst, "null"...)
-	} else {
-		dst = strconv.AppendInt(dst, int64(a.Status), 10)
-	}
-	dst = append(dst, `,"reason":`...)
-	dst = jsonscan.AppendString(dst, a.Reason)
-	dst = append(dst, `,"ms":`...)
-	dst = strconv.AppendInt(dst, a.Millis, 10)
-	if a.Skipped {
-		dst = append(dst, `,"skipped":true`...)
-	}
-	return append(dst, '}')
 }
 
 func appendStreamError(dst []byte, f wire.Failure) []byte {

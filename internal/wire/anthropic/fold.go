@@ -2,51 +2,22 @@ package anthropic
 
 import (
 	"bytes"
-	"math"
 
 	"evergate/internal/jsonscan"
-	"evergate/internal/sse"
 	"evergate/internal/wire"
 )
 
 // replyFromStream folds a stream into the message that it would have been. The stream must be whole: one that has an
 // error in it, was cut, or brings no content is an error (R14). The error is a *fault.Fault.
 func replyFromStream(stream []byte) ([]byte, error) {
-	var (
-		p    wire.Progress
-		f    folded
-		done bool
-	)
-	cut := sse.Splitter{Whole: WholeEvent, Max: math.MaxInt}
-	for !done {
-		frame, n, err := cut.Next(stream, true)
-		if err != nil {
-			return nil, invalid(err.Error())
-		}
-		if n == 0 {
-			break
-		}
-		stream = stream[n:]
-		if frame.Comment {
-			continue
-		}
-		switch e := judgeEvent(frame.Data, &p); {
-		case e.Fault != nil:
-			return nil, e.Fault
-		case e.End:
-			done = true
-		case e.Malformed && p.OpenTool:
-			return nil, invalid("the upstream's stream broke inside a tool call")
-		case e.Malformed: // left out (R17)
-		default:
-			f.add(bytes.Clone(frame.Data)) // pieces of it are kept
-		}
-	}
-	if !p.SawContent {
-		return nil, invalid("the upstream's stream ended without any content")
-	}
-	if !p.SawFinish && !done {
-		return nil, invalid("the upstream's stream was cut before its end")
+	var p wire.Progress
+	var f folded
+	err := wire.EachEvent(stream, Messages{}, &p, func(data []byte, _ *wire.Event) error {
+		f.add(bytes.Clone(data)) // pieces of it are kept
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return f.json(&p)
 }
@@ -170,7 +141,7 @@ func (b *foldedBlock) json() ([]member, error) {
 	case b.grows == "input":
 		input := jsonscan.AppendUnescaped(nil, b.text)
 		if err := jsonscan.Valid(input); err != nil {
-			return nil, invalid("the upstream's stream holds a tool call whose input is broken: " + err.Error())
+			return nil, wire.Invalid("the upstream's stream holds a tool call whose input is broken: " + err.Error())
 		}
 		list = put(list, "input", input)
 	case b.grows != "":

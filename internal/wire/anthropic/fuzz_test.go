@@ -34,7 +34,7 @@ func FuzzEvents(f *testing.F) {
 				continue
 			}
 			e := Messages{}.JudgeEvent(data, &aided)
-			if e.Malformed == WholeEvent(data) {
+			if e.Malformed == wire.WholeEvent(data) {
 				t.Fatalf("%q: malformed %v", data, e.Malformed)
 			}
 			plain.Pattern = wire.Pattern{}

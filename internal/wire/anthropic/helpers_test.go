@@ -41,7 +41,7 @@ var wholeBytes = cmp.Comparer(bytes.Equal)
 // frames cuts a stream into its events.
 func frames(tb testing.TB, stream []byte) (out []sse.Frame) {
 	tb.Helper()
-	s := sse.Splitter{Whole: WholeEvent}
+	s := sse.Splitter{Whole: wire.WholeEvent}
 	for {
 		f, n, err := s.Next(stream, true)
 		if err != nil {

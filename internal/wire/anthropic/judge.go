@@ -1,41 +1,15 @@
 package anthropic
 
 import (
-	"bytes"
-
 	"evergate/internal/fault"
 	"evergate/internal/jsonscan"
 	"evergate/internal/wire"
 )
 
-func invalid(message string) *fault.Fault {
-	return &fault.Fault{Class: fault.Invalid, Message: message}
-}
-
-// noAnswer says what is wrong with a 2xx body that is no JSON object (R14); nil if it is one, or fails only further in.
-func noAnswer(body []byte) *fault.Fault {
-	body = bytes.TrimSpace(body)
-	switch {
-	case len(body) == 0:
-		return invalid("the upstream answered with an empty body")
-	case body[0] == '<':
-		return invalid("the upstream answered with an HTML page")
-	case body[0] == '{':
-		return nil
-	case jsonscan.Valid(body) != nil:
-		return brokenJSON(jsonscan.Valid(body))
-	}
-	return invalid("the upstream answered with JSON that is not an object")
-}
-
-func brokenJSON(err error) *fault.Fault {
-	return invalid("the upstream's answer is broken: " + err.Error())
-}
-
 // judgeMessage reads a whole message. Content decides: a reply without it is no answer whatever else it holds, and
 // empty content is an answer only where a stop reason says so.
 func judgeMessage(body []byte) (reply wire.Reply, f *fault.Fault) {
-	if f = noAnswer(body); f != nil {
+	if f = wire.NoAnswer(body, nil); f != nil {
 		return reply, f
 	}
 	var (
@@ -77,22 +51,20 @@ func judgeMessage(body []byte) (reply wire.Reply, f *fault.Fault) {
 		}
 	}
 	if !r.End() {
-		return wire.Reply{}, brokenJSON(r.Err())
+		return wire.Reply{}, wire.BrokenAnswer(r.Err())
 	}
 	switch {
 	case blocks > 0 || kind == jsonscan.Array && reply.Finish != "":
 		return reply, nil
 	case failure:
 		return reply, readDetail(body).fault()
-	case kind == jsonscan.None || kind == jsonscan.Null:
+	case kind != jsonscan.Array:
 		if d := readDetail(body); d.message != "" {
 			return reply, d.fault()
 		}
-		return reply, invalid(`the upstream's answer has no "content"`)
-	case kind != jsonscan.Array:
-		return reply, invalid(`"content" in the upstream's answer is ` + kindWords[kind] + ", not an array")
+		return reply, wire.NoArray("content", kind)
 	default:
-		return reply, invalid(`"content" in the upstream's answer is empty`)
+		return reply, wire.Invalid(`"content" in the upstream's answer is empty`)
 	}
 }
 

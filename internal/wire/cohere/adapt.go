@@ -15,7 +15,7 @@ func (d Chat) StreamFromReply(body []byte, _ bool) ([]byte, error) {
 	}
 	a, err := d.DecodeReply(body)
 	if err != nil {
-		return nil, invalid(err.Error())
+		return nil, wire.Invalid(err.Error())
 	}
 	s := unfolding{reply: a}
 	llm.Unfold(a, s.put)
@@ -119,42 +119,19 @@ func appendCitation(dst []byte, c *llm.Citation, content int) []byte {
 // ReplyFromStream folds a whole stream into a reply (R17). The error is a *fault.Fault: the stream's own, or that it ended
 // without a finish.
 func (d Chat) ReplyFromStream(stream []byte) ([]byte, error) {
-	s := sse.Splitter{Whole: d.Whole}
 	decoder := d.NewDecoder()
 	var p wire.Progress
 	var order llm.Order
 	var fold llm.Fold
 	put := func(e *llm.Event) { order.Put(e, fold.Put) }
-	ended := false
-	for len(stream) > 0 && !ended {
-		f, n, err := s.Next(stream, true)
-		if err != nil {
-			return nil, invalid("the upstream sent an event that is too large")
+	err := wire.EachEvent(stream, d, &p, func(data []byte, _ *wire.Event) error {
+		if err := decoder.Decode(data, put); err != nil {
+			return wire.Invalid("the upstream sent an event that cannot be read: " + err.Error())
 		}
-		if n == 0 {
-			break
-		}
-		stream = stream[n:]
-		if f.Comment {
-			continue
-		}
-		e := d.JudgeEvent(f.Data, &p)
-		switch {
-		case e.Fault != nil:
-			return nil, e.Fault
-		case e.Malformed && p.OpenTool:
-			return nil, invalid("the upstream sent a malformed event inside a tool call")
-		case e.Malformed:
-		case e.End:
-			ended = true
-		default:
-			if err := decoder.Decode(f.Data, put); err != nil {
-				return nil, invalid("the upstream sent an event that cannot be read: " + err.Error())
-			}
-		}
-	}
-	if !p.SawFinish && !(ended && p.SawContent) {
-		return nil, invalid("the upstream's stream ended without a finish reason")
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	decoder.End(put)
 	order.End(fold.Put)

@@ -6,7 +6,6 @@
 package cohere
 
 import (
-	"bytes"
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/sse"
@@ -17,7 +16,7 @@ import (
 type Chat struct{}
 
 // Embed is the operation /v2/embed. It holds nothing and is safe for concurrent use.
-type Embed struct{}
+type Embed struct{ wire.Unstreamed }
 
 var (
 	_ wire.Upstream = Chat{}
@@ -41,19 +40,6 @@ func (Chat) Side() bool { return false }
 
 // Side is false.
 func (Embed) Side() bool { return false }
-
-// Whole says that data is one JSON object or the end marker.
-func (Chat) Whole(data []byte) bool { return whole(data) }
-
-// Whole says that data is one JSON object.
-func (Embed) Whole(data []byte) bool { return whole(data) }
-
-func whole(data []byte) bool {
-	data = bytes.TrimSpace(data)
-	return isDone(data) || len(data) > 0 && data[0] == '{' && jsonscan.Valid(data) == nil
-}
-
-func isDone(data []byte) bool { return string(data) == "[DONE]" }
 
 // ReadRequest reads model and stream.
 func (Chat) ReadRequest(body []byte) (wire.Request, error) { return readRequest(body) }
@@ -150,9 +136,6 @@ func (Chat) AppendEnd(dst []byte, _ *wire.Progress) []byte {
 	return sse.AppendData(dst, []byte("[DONE]"))
 }
 
-// AppendEnd appends nothing: vectors are not streamed.
-func (Embed) AppendEnd(dst []byte, _ *wire.Progress) []byte { return dst }
-
 // AppendError appends {"id":…,"message":…}.
 func (Chat) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
 
@@ -173,21 +156,8 @@ func (Chat) AppendStreamError(dst []byte, f wire.Failure) []byte {
 	return append(appendError(dst, f), "\n\n"...)
 }
 
-// AppendStreamError appends nothing: vectors are not streamed.
-func (Embed) AppendStreamError(dst []byte, _ wire.Failure) []byte { return dst }
-
 // ReadError reads {"message":…,"error_type":…}.
 func (Chat) ReadError(body []byte) (code, message string) { return readError(body) }
 
 // ReadError reads {"message":…,"error_type":…}.
 func (Embed) ReadError(body []byte) (code, message string) { return readError(body) }
-
-// StreamFromReply is an error: vectors are not streamed.
-func (Embed) StreamFromReply([]byte, bool) ([]byte, error) {
-	return nil, invalid("embeddings are not streamed")
-}
-
-// ReplyFromStream is an error: vectors are not streamed.
-func (Embed) ReplyFromStream([]byte) ([]byte, error) {
-	return nil, invalid("embeddings are not streamed")
-}

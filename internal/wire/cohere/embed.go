@@ -98,7 +98,7 @@ func (Embed) DecodeEmbedReply(body []byte) (*llm.EmbedReply, error) {
 
 // Judge says whether the body has vectors.
 func (d Embed) Judge(body []byte) (reply wire.Reply, f *fault.Fault) {
-	if f = object(body); f != nil {
+	if f = wire.NoAnswer(body, nil); f != nil {
 		return reply, f
 	}
 	a, err := d.DecodeEmbedReply(body)
@@ -108,9 +108,6 @@ func (d Embed) Judge(body []byte) (reply wire.Reply, f *fault.Fault) {
 	reply.Usage = a.Usage
 	return reply, nil
 }
-
-// JudgeEvent says that nothing is content: vectors are not streamed.
-func (Embed) JudgeEvent([]byte, *wire.Progress) wire.Event { return wire.Event{Malformed: true} }
 
 // readVectors reads an array of vectors; nil if one of them is none.
 func readVectors(r *jsonscan.Reader) (out [][]float32) {

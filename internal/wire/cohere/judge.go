@@ -9,32 +9,10 @@ import (
 	"evergate/internal/wire"
 )
 
-func invalid(message string) *fault.Fault {
-	return &fault.Fault{Class: fault.Invalid, Message: message}
-}
-
-// object says what is wrong with a 2xx body that is no JSON object (R14).
-func object(body []byte) *fault.Fault {
-	body = bytes.TrimSpace(body)
-	switch {
-	case len(body) == 0:
-		return invalid("the upstream answered with an empty body")
-	case body[0] == '<':
-		return invalid("the upstream answered with an HTML page")
-	}
-	if err := jsonscan.Valid(body); err != nil {
-		return invalid("the upstream's answer is broken: " + err.Error())
-	}
-	if body[0] != '{' {
-		return invalid("the upstream answered with JSON that is not an object")
-	}
-	return nil
-}
-
 // Judge reads a whole reply: one without a message or a finish reason is no answer (R14), nor is one that says that it
 // failed.
 func (Chat) Judge(body []byte) (reply wire.Reply, f *fault.Fault) {
-	if f = object(body); f != nil {
+	if f = wire.NoAnswer(body, nil); f != nil {
 		return reply, f
 	}
 	said := false
@@ -52,23 +30,29 @@ func (Chat) Judge(body []byte) (reply wire.Reply, f *fault.Fault) {
 			r.Skip()
 		}
 	})
+	if !r.End() {
+		return wire.Reply{}, wire.BrokenAnswer(r.Err())
+	}
 	switch {
 	case failed([]byte(reply.Finish)):
 		return reply, broken(reply.Finish, "")
 	case said && reply.Finish != "":
 		return reply, nil
 	case said:
-		return reply, invalid(`the upstream's answer has no "finish_reason"`)
+		return reply, wire.Invalid(`the upstream's answer has no "finish_reason"`)
 	}
 	return reply, noAnswer(body, `the upstream's answer has no "message"`)
 }
 
 // noAnswer is the error that a body is, or else one that says what is missing.
 func noAnswer(body []byte, missing string) *fault.Fault {
+	if err := jsonscan.Valid(body); err != nil {
+		return wire.BrokenAnswer(err)
+	}
 	if code, message := readError(body); message != "" {
 		return &fault.Fault{Class: fault.Invalid, Code: code, Message: message}
 	}
-	return invalid(missing)
+	return wire.Invalid(missing)
 }
 
 // broken is the fault of an answer that ended with a finish reason that stands for a failure.
@@ -83,7 +67,7 @@ func broken(finish, message string) *fault.Fault {
 // JudgeEvent reads one event. A message-end is the finish; [DONE] may come after it.
 func (Chat) JudgeEvent(data []byte, p *wire.Progress) (e wire.Event) {
 	data = bytes.TrimSpace(data)
-	if isDone(data) {
+	if wire.IsDone(data) {
 		return wire.Event{End: true}
 	}
 	r := jsonscan.New(data)

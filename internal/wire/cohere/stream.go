@@ -36,7 +36,7 @@ const (
 // Decode reads one event.
 func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
 	data = bytes.TrimSpace(data)
-	if isDone(data) {
+	if wire.IsDone(data) {
 		return nil
 	}
 	var kind, id, delta []byte

@@ -259,7 +259,7 @@ func FuzzDecoder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var p wire.Progress
 		e := Chat{}.JudgeEvent(in, &p)
-		if e.Malformed == whole(in) {
+		if e.Malformed == wire.WholeEvent(in) {
 			t.Fatalf("malformed is %v", e.Malformed)
 		}
 		var order llm.Order

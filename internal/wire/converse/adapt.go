@@ -15,7 +15,7 @@ func (d Converse) StreamFromReply(body []byte, _ bool) ([]byte, error) {
 	}
 	a, err := d.DecodeReply(body)
 	if err != nil {
-		return nil, invalid(err.Error())
+		return nil, wire.Invalid(err.Error())
 	}
 	var out, data []byte
 	llm.Unfold(a, func(e *llm.Event) {
@@ -111,40 +111,22 @@ func appendCitation(dst []byte, c *llm.Citation) []byte {
 // ReplyFromStream folds a whole stream into a ConverseResponse (R17). The error is a *fault.Fault: the stream's own, or
 // that it ended without a finish.
 func (d Converse) ReplyFromStream(stream []byte) ([]byte, error) {
-	s := sse.Splitter{Whole: d.Whole}
 	decoder := d.NewDecoder()
 	var p wire.Progress
 	var order llm.Order
 	var fold llm.Fold
 	put := func(e *llm.Event) { order.Put(e, fold.Put) }
-	for len(stream) > 0 {
-		f, n, err := s.Next(stream, true)
-		if err != nil {
-			return nil, invalid("the upstream sent an event that is too large")
+	err := wire.EachEvent(stream, d, &p, func(data []byte, _ *wire.Event) error {
+		if err := decoder.Decode(data, put); err != nil {
+			return wire.Invalid("the upstream sent an event that cannot be read: " + err.Error())
 		}
-		if n == 0 {
-			break
-		}
-		if !f.Comment {
-			e := d.JudgeEvent(f.Data, &p)
-			if e.Fault != nil {
-				return nil, e.Fault
-			}
-			if e.Malformed && p.OpenTool {
-				return nil, invalid("the upstream sent a malformed event inside a tool call")
-			}
-			if !e.Malformed {
-				if err := decoder.Decode(f.Data, put); err != nil {
-					return nil, invalid("the upstream sent an event that cannot be read: " + err.Error())
-				}
-			}
-		}
-		stream = stream[n:]
-	}
-	if !p.SawFinish {
-		return nil, invalid("the upstream's stream ended without a stop reason")
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	decoder.End(put)
+	order.End(fold.Put)
 	return appendReply(nil, fold.Reply()), nil
 }
 

@@ -22,9 +22,6 @@ func (Converse) Path() string { return "" }
 // Side is false.
 func (Converse) Side() bool { return false }
 
-// Whole says that data is one JSON object.
-func (Converse) Whole(data []byte) bool { return isObject(data) }
-
 // ReadRequest checks that the body is an object. Model and kind of answer are in the path, the caller sets them.
 func (Converse) ReadRequest(body []byte) (wire.Request, error) { return readRequest(body) }
 

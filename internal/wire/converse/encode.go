@@ -107,6 +107,9 @@ func (w *writer) ttl(c *llm.Cache) string {
 	if w.claude && c.TTL == "1h" {
 		return c.TTL
 	}
+	if c.TTL != "" && c.TTL != "5m" {
+		w.drop.Add(llm.DropCache + ".ttl")
+	}
 	return ""
 }
 

@@ -296,7 +296,7 @@ var encodings = []encoding{
 			},
 		},
 		target:  wire.Target{Model: claude45, Vendor: llm.Anthropic, Unsealed: true},
-		dropped: []string{"reasoning_signature", "reasoning_effort"},
+		dropped: []string{"reasoning_signature", "reasoning", "reasoning_effort"},
 	},
 	{
 		name:   "thinking by budget, no limit",

@@ -12,7 +12,7 @@ import (
 
 // invoke is what the dialects of vectors have in common, which go through InvokeModel: they are asked only, and do not
 // stream.
-type invoke struct{}
+type invoke struct{ wire.Unstreamed }
 
 var errAskedOnly = errors.New("no client speaks this dialect")
 
@@ -21,9 +21,6 @@ func (invoke) Path() string { return "" }
 
 // Side is false: the model alone decides whether there are vectors.
 func (invoke) Side() bool { return false }
-
-// Whole says that data is one JSON object.
-func (invoke) Whole(data []byte) bool { return isObject(data) }
 
 // ReadRequest checks that the body is an object; the model is in the path.
 func (invoke) ReadRequest(body []byte) (wire.Request, error) { return readRequest(body) }
@@ -36,30 +33,11 @@ func (invoke) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte 
 	return overlay(dst, r.Body, w.Params)
 }
 
-// JudgeEvent says that nothing is content: vectors are not streamed.
-func (invoke) JudgeEvent([]byte, *wire.Progress) wire.Event { return wire.Event{Malformed: true} }
-
-// AppendEnd appends nothing.
-func (invoke) AppendEnd(dst []byte, _ *wire.Progress) []byte { return dst }
-
 // AppendError appends {"message":…}.
 func (invoke) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
 
-// AppendStreamError appends nothing.
-func (invoke) AppendStreamError(dst []byte, _ wire.Failure) []byte { return dst }
-
 // ReadError reads AWS's error body.
 func (invoke) ReadError(body []byte) (code, message string) { return readError(body) }
-
-// StreamFromReply is an error: vectors are not streamed.
-func (invoke) StreamFromReply([]byte, bool) ([]byte, error) {
-	return nil, invalid("embeddings are not streamed")
-}
-
-// ReplyFromStream is an error: vectors are not streamed.
-func (invoke) ReplyFromStream([]byte) ([]byte, error) {
-	return nil, invalid("embeddings are not streamed")
-}
 
 // DecodeEmbed is an error: no client speaks this.
 func (invoke) DecodeEmbed(*wire.Request) (*llm.EmbedRequest, error) { return nil, errAskedOnly }
@@ -69,7 +47,7 @@ func (invoke) AppendEmbedReply(dst []byte, _ *llm.EmbedReply, _ *llm.EmbedReques
 
 // judgeVectors says whether a reply has vectors, read as DecodeEmbedReply does.
 func judgeVectors(body []byte, decode func([]byte) (*llm.EmbedReply, error)) (reply wire.Reply, f *fault.Fault) {
-	if f = object(body); f != nil {
+	if f = wire.NoAnswer(body, nil); f != nil {
 		return reply, f
 	}
 	a, err := decode(body)

@@ -1,7 +1,6 @@
 package converse
 
 import (
-	"bytes"
 	"strings"
 
 	"evergate/internal/fault"
@@ -9,32 +8,10 @@ import (
 	"evergate/internal/wire"
 )
 
-func invalid(message string) *fault.Fault {
-	return &fault.Fault{Class: fault.Invalid, Message: message}
-}
-
-// object says what is wrong with a 2xx body that is no JSON object (R14).
-func object(body []byte) *fault.Fault {
-	body = bytes.TrimSpace(body)
-	switch {
-	case len(body) == 0:
-		return invalid("the upstream answered with an empty body")
-	case body[0] == '<':
-		return invalid("the upstream answered with an HTML page")
-	}
-	if err := jsonscan.Valid(body); err != nil {
-		return invalid("the upstream's answer is broken: " + err.Error())
-	}
-	if body[0] != '{' {
-		return invalid("the upstream answered with JSON that is not an object")
-	}
-	return nil
-}
-
 // Judge reads a whole ConverseResponse: one without a message or a stop reason is no answer (R14). An empty message with
 // a stop reason is one.
 func (Converse) Judge(body []byte) (reply wire.Reply, f *fault.Fault) {
-	if f = object(body); f != nil {
+	if f = wire.NoAnswer(body, nil); f != nil {
 		return reply, f
 	}
 	message := false
@@ -58,21 +35,27 @@ func (Converse) Judge(body []byte) (reply wire.Reply, f *fault.Fault) {
 			r.Skip()
 		}
 	}
+	if !r.End() {
+		return wire.Reply{}, wire.BrokenAnswer(r.Err())
+	}
 	switch {
 	case message && reply.Finish != "":
 		return reply, nil
 	case message:
-		return reply, invalid(`the upstream's answer has no "stopReason"`)
+		return reply, wire.Invalid(`the upstream's answer has no "stopReason"`)
 	}
 	return reply, noAnswer(body, `the upstream's answer has no "output" with a message`)
 }
 
 // noAnswer is the error that a body is, or else one that says what is missing.
 func noAnswer(body []byte, missing string) *fault.Fault {
+	if err := jsonscan.Valid(body); err != nil {
+		return wire.BrokenAnswer(err)
+	}
 	if code, message := readError(body); message != "" {
 		return exception(code, message, 0)
 	}
-	return invalid(missing)
+	return wire.Invalid(missing)
 }
 
 // JudgeEvent reads one event. There is no end marker: a messageStop is the finish, and the usage comes after it.

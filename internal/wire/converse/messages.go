@@ -217,6 +217,9 @@ func (w *writer) renderReasoning(p *llm.Part) bool {
 	}
 	if s.Vendor != w.t.Vendor || w.t.Unsealed || s.Kind == llm.Encrypted || s.Data == "" {
 		w.drop.Add(llm.DropSignatures)
+		if p.Text != "" {
+			w.drop.Add(llm.DropReasoning)
+		}
 		return false
 	}
 	w.buf = append(w.buf, `{"reasoningContent":{`...)

@@ -24,7 +24,7 @@ func (Generate) DecodeReply(body []byte) (*llm.Reply, error) {
 	events := [][]byte{body}
 	if isArray(body) {
 		if err := jsonscan.Valid(body); err != nil {
-			return nil, brokenJSON(err)
+			return nil, wire.BrokenAnswer(err)
 		}
 		events = elements(body)
 	}
@@ -121,7 +121,7 @@ type head struct {
 // Decode reads one event.
 func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
 	data = bytes.TrimSpace(data)
-	if isDone(data) {
+	if wire.IsDone(data) {
 		return nil
 	}
 	h, err := readHead(data)
@@ -154,7 +154,7 @@ func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
 func readHead(data []byte) (h head, err error) {
 	r := jsonscan.New(data)
 	if !r.Object() {
-		return h, invalid("the upstream's event is no JSON object")
+		return h, wire.Invalid("the upstream's event is no JSON object")
 	}
 	var tier []byte
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
@@ -180,7 +180,7 @@ func readHead(data []byte) (h head, err error) {
 		}
 	}
 	if !r.End() {
-		return h, brokenJSON(r.Err())
+		return h, wire.BrokenAnswer(r.Err())
 	}
 	return h, nil
 }

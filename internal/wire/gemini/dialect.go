@@ -7,10 +7,8 @@
 package gemini
 
 import (
-	"bytes"
 
 	"evergate/internal/fault"
-	"evergate/internal/jsonscan"
 	"evergate/internal/wire"
 )
 
@@ -57,6 +55,9 @@ func (Generate) StreamFromReply(body []byte, _ bool) ([]byte, error) { return st
 // ReplyFromStream folds a stream, as events or as a JSON array, into one reply. The error is a *fault.Fault.
 func (Generate) ReplyFromStream(stream []byte) ([]byte, error) { return replyFromStream(stream) }
 
+// AppendStreamError appends the error as the stream's last event.
+func (Generate) AppendStreamError(dst []byte, f wire.Failure) []byte { return appendStreamError(dst, f) }
+
 // Name is "gemini_count_tokens".
 func (CountTokens) Name() string { return "gemini_count_tokens" }
 
@@ -83,37 +84,14 @@ func (base) Path() string { return "" }
 // Side is false: every provider of this dialect has the route.
 func (base) Side() bool { return false }
 
-// Whole says that data is one complete event: a JSON object.
-func (base) Whole(data []byte) bool {
-	data = bytes.TrimSpace(data)
-	return isDone(data) || len(data) > 0 && data[0] == '{' && jsonscan.Valid(data) == nil
-}
-
 // AppendError appends {"error":{"code","message","status","details"}}.
 func (base) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
-
-// AppendStreamError appends the error as the stream's last event.
-func (base) AppendStreamError(dst []byte, f wire.Failure) []byte { return appendStreamError(dst, f) }
 
 // ReadError reads the reason, else the status word, and the message of a google.rpc error.
 func (base) ReadError(body []byte) (code, message string) { return readError(body) }
 
 // single is what the operations have in common that are never streamed.
-type single struct{ base }
-
-// JudgeEvent says that nothing is an event: there are no streams of these.
-func (single) JudgeEvent([]byte, *wire.Progress) wire.Event { return wire.Event{Malformed: true} }
-
-// AppendEnd appends nothing.
-func (single) AppendEnd(dst []byte, _ *wire.Progress) []byte { return dst }
-
-// StreamFromReply is an error.
-func (single) StreamFromReply([]byte, bool) ([]byte, error) { return nil, errNoStream }
-
-// ReplyFromStream is an error.
-func (single) ReplyFromStream([]byte) ([]byte, error) { return nil, errNoStream }
-
-var errNoStream = invalid("this operation is not streamed")
-
-// isDone says that data is the end marker of other dialects, which some proxies add.
-func isDone(data []byte) bool { return string(data) == "[DONE]" }
+type single struct {
+	base
+	wire.Unstreamed
+}

@@ -16,8 +16,12 @@ const skipSignature = "skip_thought_signature_validator"
 func (Generate) EncodeRequest(dst []byte, q *llm.Request, t *wire.Target) ([]byte, error) {
 	w := writer{q: q, t: t, model: traitsOf(t.Model), dropped: q.Dropped}
 	w.list = list{dst: append(dst, '{')}
-	w.system()
-	if !w.contents() {
+	system, turns := q.System, q.Messages
+	if len(turns) == 0 { // instructions alone: there must be a turn to answer
+		system, turns = nil, []llm.Message{{Role: llm.User, Content: q.System}}
+	}
+	w.system(system)
+	if !w.contents(turns) {
 		return dst, &wire.RequestError{Param: "messages", Message: "nothing is left of the conversation that a Gemini model could be asked"}
 	}
 	w.tools()
@@ -56,10 +60,10 @@ func (w *writer) takes(name, client string) bool {
 	return false
 }
 
-func (w *writer) system() {
+func (w *writer) system(parts []llm.Part) {
 	some := false
-	for i := range w.q.System {
-		p := &w.q.System[i]
+	for i := range parts {
+		p := &parts[i]
 		if p.Cache != nil {
 			w.dropped.Add(llm.DropCache)
 		}
@@ -102,10 +106,10 @@ func (w *writer) dropMedia(kind llm.PartKind) {
 }
 
 // contents writes the conversation and says whether anything is left of it.
-func (w *writer) contents() bool {
+func (w *writer) contents(turns []llm.Message) bool {
 	w.open("contents", '[')
-	for i := range w.q.Messages {
-		w.message(&w.q.Messages[i])
+	for i := range turns {
+		w.message(&turns[i])
 	}
 	w.shut()
 	some := w.more

@@ -13,12 +13,12 @@ func judgeEvent(data []byte, p *wire.Progress) (e wire.Event) {
 	if len(data) == 0 || data[0] <= ' ' || data[len(data)-1] <= ' ' {
 		data = bytes.TrimSpace(data)
 	}
-	if isDone(data) {
+	if wire.IsDone(data) {
 		return wire.Event{End: true}
 	}
 	r := jsonscan.New(data)
 	if r.Kind() != jsonscan.Object {
-		return judgeOddEvent(data)
+		return wire.OddEvent(data, arrayFault)
 	}
 	var (
 		model, id, finish, errorRaw []byte
@@ -97,16 +97,6 @@ func judgeEvent(data []byte, p *wire.Progress) (e wire.Event) {
 	settle(p)
 	p.OpenTool = partial && !p.SawFinish
 	return e
-}
-
-// judgeOddEvent reads an event that is no object: a list of one error, or nothing that could be passed on.
-func judgeOddEvent(data []byte) wire.Event {
-	if len(data) > 0 && data[0] == '[' {
-		if d, ok := readDetail(data); ok {
-			return wire.Event{Fault: d.fault()}
-		}
-	}
-	return wire.Event{Malformed: true}
 }
 
 // appendEnd appends an event with the finish of each candidate that has begun and has none (R17, after another

@@ -133,16 +133,20 @@ func (d *detail) fault() *fault.Fault {
 	return f
 }
 
+// arrayFault is the fault that a list of errors is, nil if it is none.
+func arrayFault(raw []byte) *fault.Fault {
+	if d, ok := readDetail(raw); ok {
+		return d.fault()
+	}
+	return nil
+}
+
 func readError(body []byte) (code, message string) {
 	d, ok := readDetail(body)
 	if !ok || d.message == "" {
 		return "", ""
 	}
 	return d.name(), d.message
-}
-
-func invalid(message string) *fault.Fault {
-	return &fault.Fault{Class: fault.Invalid, Message: message}
 }
 
 // appendError appends a google.rpc error. SDKs want "error" to come first and its code to be an HTTP status.
@@ -175,34 +179,13 @@ func appendError(dst []byte, f wire.Failure) []byte {
 			info.close('}')
 		}
 		if len(f.Attempts) > 0 {
-			info.open("attempts", '[')
-			for _, a := range f.Attempts {
-				info.next()
-				info.dst = appendAttempt(info.dst, a)
-			}
-			info.close(']')
+			info.key("attempts")
+			info.dst = wire.AppendAttempts(info.dst, f.Attempts)
 		}
 		out.dst = append(info.dst, '}')
 		out.close(']')
 	}
 	return append(out.dst, "}}"...)
-}
-
-// appendAttempt appends one attempt; its status is null if the upstream sent none.
-func appendAttempt(dst []byte, a wire.Attempt) []byte {
-	out := list{dst: append(dst, '{')}
-	out.text("target", a.Target)
-	if a.Status == 0 {
-		out.raw("status", []byte("null"))
-	} else {
-		out.number("status", int64(a.Status))
-	}
-	out.text("reason", a.Reason)
-	out.number("ms", a.Millis)
-	if a.Skipped {
-		out.raw("skipped", []byte("true"))
-	}
-	return append(out.dst, '}')
 }
 
 func appendStreamError(dst []byte, f wire.Failure) []byte {

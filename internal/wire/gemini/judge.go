@@ -8,30 +8,6 @@ import (
 	"evergate/internal/wire"
 )
 
-// noAnswer says what is wrong with a 2xx body that is no JSON object (R14); nil if it is one, or fails only further in.
-func noAnswer(body []byte) *fault.Fault {
-	body = bytes.TrimSpace(body)
-	switch {
-	case len(body) == 0:
-		return invalid("the upstream answered with an empty body")
-	case body[0] == '<':
-		return invalid("the upstream answered with an HTML page")
-	case body[0] == '{':
-		return nil
-	}
-	if err := jsonscan.Valid(body); err != nil {
-		return brokenJSON(err)
-	}
-	if d, ok := readDetail(body); ok && body[0] == '[' {
-		return d.fault()
-	}
-	return invalid("the upstream answered with JSON that is not an object")
-}
-
-func brokenJSON(err error) *fault.Fault {
-	return invalid("the upstream's answer is broken: " + err.Error())
-}
-
 // blocked is the fault of a prompt that a filter refused (R12). Nobody else is to blame: it goes back as the
 // caller's own mistake.
 func (f feedback) blocked() *fault.Fault {
@@ -53,7 +29,7 @@ func judge(body []byte) (reply wire.Reply, f *fault.Fault) {
 	if isArray(body) {
 		return judgeArray(body)
 	}
-	if f = noAnswer(body); f != nil {
+	if f = wire.NoAnswer(body, arrayFault); f != nil {
 		return reply, f
 	}
 	var (
@@ -94,7 +70,7 @@ func judge(body []byte) (reply wire.Reply, f *fault.Fault) {
 		}
 	}
 	if !r.End() {
-		return wire.Reply{}, brokenJSON(r.Err())
+		return wire.Reply{}, wire.BrokenAnswer(r.Err())
 	}
 	switch {
 	case usable > 0:
@@ -104,20 +80,18 @@ func judge(body []byte) (reply wire.Reply, f *fault.Fault) {
 	case errorRaw != nil:
 		d, _ := readDetail(errorRaw)
 		return reply, d.fault()
-	case kind == jsonscan.None || kind == jsonscan.Null:
-		return reply, invalid(`the upstream's answer has no "candidates"`)
 	case kind != jsonscan.Array:
-		return reply, invalid(`"candidates" in the upstream's answer is ` + kindWords[kind] + ", not an array")
+		return reply, wire.NoArray("candidates", kind)
 	case candidates == 0:
-		return reply, invalid(`"candidates" in the upstream's answer is empty`)
+		return reply, wire.Invalid(`"candidates" in the upstream's answer is empty`)
 	}
-	return reply, invalid(`"candidates" in the upstream's answer hold no content`)
+	return reply, wire.Invalid(`"candidates" in the upstream's answer hold no content`)
 }
 
 // judgeArray reads the array of a stream's events as one reply.
 func judgeArray(body []byte) (wire.Reply, *fault.Fault) {
 	if err := jsonscan.Valid(body); err != nil {
-		return wire.Reply{}, brokenJSON(err)
+		return wire.Reply{}, wire.BrokenAnswer(err)
 	}
 	var p wire.Progress
 	for _, event := range elements(body) {
@@ -125,18 +99,7 @@ func judgeArray(body []byte) (wire.Reply, *fault.Fault) {
 			return p.Reply, e.Fault
 		}
 	}
-	return p.Reply, complete(&p)
-}
-
-// complete says what a stream that is over lacks to be an answer; nil if nothing.
-func complete(p *wire.Progress) *fault.Fault {
-	switch {
-	case !p.SawContent:
-		return invalid("the upstream's stream ended without any content")
-	case !p.SawFinish:
-		return invalid("the upstream's stream was cut before its end")
-	}
-	return nil
+	return p.Reply, wire.CutShort(&p, false)
 }
 
 // errorValue reads the value of an "error" member: nil if it says that there is none.
@@ -150,7 +113,7 @@ func errorValue(r *jsonscan.Reader) []byte {
 
 // judgeCount reads the reply to a request to count tokens.
 func judgeCount(body []byte) (reply wire.Reply, f *fault.Fault) {
-	if f = noAnswer(body); f != nil {
+	if f = wire.NoAnswer(body, arrayFault); f != nil {
 		return reply, f
 	}
 	var errorRaw []byte
@@ -171,14 +134,14 @@ func judgeCount(body []byte) (reply wire.Reply, f *fault.Fault) {
 	}
 	switch {
 	case !r.End():
-		return wire.Reply{}, brokenJSON(r.Err())
+		return wire.Reply{}, wire.BrokenAnswer(r.Err())
 	case found:
 		return reply, nil
 	case errorRaw != nil:
 		d, _ := readDetail(errorRaw)
 		return reply, d.fault()
 	}
-	return reply, invalid(`the upstream's answer has no "totalTokens"`)
+	return reply, wire.Invalid(`the upstream's answer has no "totalTokens"`)
 }
 
 // AppendTokenCount appends the reply to a request to count tokens.

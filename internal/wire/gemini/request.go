@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"errors"
 	"fmt"
 
 	"evergate/internal/jsonscan"
@@ -29,7 +28,7 @@ func readGenerate(body []byte) (wire.Request, error) {
 	case contents == jsonscan.None || contents == jsonscan.Null:
 		return q, &wire.RequestError{Param: "contents", Message: `"contents" is missing: send the conversation, such as [{"role": "user", "parts": [{"text": "Hello"}]}]`}
 	case contents != jsonscan.Array:
-		return q, wrongKind("contents", "an array of contents", contents)
+		return q, wire.WrongKind("contents", "an array of contents", contents)
 	}
 	return q, nil
 }
@@ -77,7 +76,7 @@ func readOneOf(body []byte, names ...string) (wire.Request, error) {
 func walk(q *wire.Request, read func(key string, r *jsonscan.Reader)) error {
 	r := jsonscan.New(q.Body)
 	if r.Kind() != jsonscan.Object {
-		return noObject(q.Body)
+		return wire.NoObject(q.Body)
 	}
 	r.Object()
 	q.Spans.Insert, q.Spans.Empty = r.Offset(), true
@@ -94,39 +93,7 @@ func walk(q *wire.Request, read func(key string, r *jsonscan.Reader)) error {
 		q.Spans.Model = wire.Span{From: from, To: r.Offset()}
 	}
 	if !r.End() {
-		return noJSON(q.Body, r.Err())
+		return wire.NoJSON(q.Body, r.Err())
 	}
 	return nil
-}
-
-var kindWords = [...]string{
-	jsonscan.None: "nothing", jsonscan.Object: "an object", jsonscan.Array: "an array", jsonscan.String: "a string",
-	jsonscan.Number: "a number", jsonscan.Bool: "a boolean", jsonscan.Null: "null",
-}
-
-func wrongKind(param, want string, got jsonscan.Kind) error {
-	return &wire.RequestError{Param: param, Message: fmt.Sprintf("%q must be %s, not %s", param, want, kindWords[got])}
-}
-
-func noObject(body []byte) error {
-	r := jsonscan.New(body)
-	kind := r.Kind()
-	if kind == jsonscan.None && r.Offset() == len(body) {
-		return &wire.RequestError{Message: "the body is empty: send a JSON object"}
-	}
-	r.Skip()
-	if !r.End() {
-		return noJSON(body, r.Err())
-	}
-	return &wire.RequestError{Message: "the body must be a JSON object, not " + kindWords[kind]}
-}
-
-func noJSON(body []byte, err error) error {
-	var syntax *jsonscan.SyntaxError
-	if !errors.As(err, &syntax) {
-		return &wire.RequestError{Message: "the body is not valid JSON"}
-	}
-	line, column := jsonscan.Position(body, syntax.Offset)
-	return &wire.RequestError{Message: fmt.Sprintf("the body is not valid JSON: line %d, column %d (byte %d): %s",
-		line, column, syntax.Offset, syntax.Msg)}
 }

@@ -2,10 +2,8 @@ package gemini
 
 import (
 	"bytes"
-	"math"
 
 	"evergate/internal/jsonscan"
-	"evergate/internal/sse"
 	"evergate/internal/wire"
 )
 
@@ -14,13 +12,13 @@ func streamFromReply(body []byte) ([]byte, error) {
 	events := [][]byte{bytes.TrimSpace(body)}
 	if isArray(body) {
 		if err := jsonscan.Valid(body); err != nil {
-			return nil, brokenJSON(err)
+			return nil, wire.BrokenAnswer(err)
 		}
 		events = elements(body)
-	} else if f := noAnswer(body); f != nil {
+	} else if f := wire.NoAnswer(body, arrayFault); f != nil {
 		return nil, f
 	} else if err := jsonscan.Valid(body); err != nil {
-		return nil, brokenJSON(err)
+		return nil, wire.BrokenAnswer(err)
 	}
 	out := make([]byte, 0, len(body)+len(events)*len(eventStart+eventEnd))
 	for _, e := range events {
@@ -38,7 +36,7 @@ func replyFromStream(stream []byte) ([]byte, error) {
 	var f folded
 	if isArray(stream) {
 		if err := jsonscan.Valid(stream); err != nil {
-			return nil, brokenJSON(err)
+			return nil, wire.BrokenAnswer(err)
 		}
 		for _, data := range elements(stream) {
 			if e := judgeEvent(data, &p); e.Fault != nil {
@@ -46,39 +44,17 @@ func replyFromStream(stream []byte) ([]byte, error) {
 			}
 			f.add(data)
 		}
-		if fault := complete(&p); fault != nil {
+		if fault := wire.CutShort(&p, false); fault != nil {
 			return nil, fault
 		}
 		return f.json(), nil
 	}
-	done := false
-	cut := sse.Splitter{Whole: base{}.Whole, Max: math.MaxInt}
-	for !done {
-		frame, n, err := cut.Next(stream, true)
-		if err != nil {
-			return nil, invalid(err.Error())
-		}
-		if n == 0 {
-			break
-		}
-		stream = stream[n:]
-		if frame.Comment {
-			continue
-		}
-		switch e := judgeEvent(frame.Data, &p); {
-		case e.Fault != nil:
-			return nil, e.Fault
-		case e.End:
-			done = true
-		case e.Malformed && p.OpenTool:
-			return nil, invalid("the upstream's stream broke inside a tool call")
-		case e.Malformed: // left out (R17)
-		default:
-			f.add(bytes.Clone(frame.Data))
-		}
-	}
-	if fault := complete(&p); fault != nil && !(done && p.SawContent) {
-		return nil, fault
+	err := wire.EachEvent(stream, Generate{}, &p, func(data []byte, _ *wire.Event) error {
+		f.add(bytes.Clone(data)) // pieces of it are kept
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return f.json(), nil
 }

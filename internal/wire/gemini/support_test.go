@@ -39,7 +39,7 @@ func files(t testing.TB, pattern string) (names []string) {
 // events are the data of a stream's events.
 func events(t testing.TB, stream []byte) (out [][]byte) {
 	t.Helper()
-	cut := sse.Splitter{Whole: Generate{}.Whole}
+	cut := sse.Splitter{Whole: wire.WholeEvent}
 	for {
 		f, n, err := cut.Next(stream, true)
 		if err != nil {

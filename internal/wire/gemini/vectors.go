@@ -21,11 +21,11 @@ func modelName(model string) string {
 
 // judgeVectors reads a reply whose vectors are in the member of that name: each must have values.
 func judgeVectors(body []byte, name string) (reply wire.Reply, f *fault.Fault) {
-	if f = noAnswer(body); f != nil {
+	if f = wire.NoAnswer(body, arrayFault); f != nil {
 		return reply, f
 	}
 	if err := jsonscan.Valid(body); err != nil {
-		return reply, brokenJSON(err)
+		return reply, wire.BrokenAnswer(err)
 	}
 	found, lacking := 0, 0
 	var errorRaw []byte
@@ -57,9 +57,9 @@ func judgeVectors(body []byte, name string) (reply wire.Reply, f *fault.Fault) {
 		d, _ := readDetail(errorRaw)
 		return reply, d.fault()
 	case found == 0:
-		return reply, invalid(`the upstream's answer has no "` + name + `"`)
+		return reply, wire.Invalid(`the upstream's answer has no "` + name + `"`)
 	}
-	return reply, invalid(`"` + name + `" in the upstream's answer lacks an embedding`)
+	return reply, wire.Invalid(`"` + name + `" in the upstream's answer lacks an embedding`)
 }
 
 // vector is one embedding as it came.
@@ -113,7 +113,7 @@ func decodeVectors(body []byte, name string) (*llm.EmbedReply, error) {
 			for _, n := range elements(v.values) {
 				x, err := strconv.ParseFloat(string(n), 32)
 				if err != nil {
-					return nil, invalid("an embedding in the upstream's answer is no list of numbers")
+					return nil, wire.Invalid("an embedding in the upstream's answer is no list of numbers")
 				}
 				out = append(out, float32(x))
 			}

@@ -11,9 +11,8 @@ import (
 type shape uint8
 
 const (
-	noShape   shape = iota
-	chatShape       // message, or delta in a stream
-	textShape       // text
+	chatShape shape = iota // message, or delta in a stream
+	textShape              // text
 )
 
 // choice is what was seen in one element of "choices".

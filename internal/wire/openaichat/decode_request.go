@@ -43,7 +43,7 @@ func (d *requestDecoder) done() (*llm.Request, error) {
 		return nil, d.err
 	}
 	if !d.r.End() {
-		return nil, noJSON(nil, d.r.Err())
+		return nil, wire.NoJSON(nil, d.r.Err())
 	}
 	return d.q, nil
 }
@@ -212,7 +212,7 @@ func (d *requestDecoder) refuse(member, want string) {
 		kind := d.r.Kind()
 		d.err = &wire.RequestError{
 			Param:   d.where(member),
-			Message: fmt.Sprintf("%q must be %s, not %s", d.where(member), want, kindWords[kind]),
+			Message: fmt.Sprintf("%q must be %s, not %s", d.where(member), want, kind),
 		}
 	}
 	d.r.Skip()

@@ -62,7 +62,7 @@ func (Chat) NewDecoder() wire.Decoder { return &decoder{} }
 // Decode reads one chat.completion.chunk.
 func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
 	data = bytes.TrimSpace(data)
-	if isDone(data) {
+	if wire.IsDone(data) {
 		return nil
 	}
 	d.emit = emit

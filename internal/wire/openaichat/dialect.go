@@ -8,21 +8,21 @@
 package openaichat
 
 import (
-	"bytes"
-
 	"evergate/internal/fault"
-	"evergate/internal/jsonscan"
 	"evergate/internal/wire"
 )
 
 // Chat is the operation /chat/completions. It holds nothing and is safe for concurrent use.
-type Chat struct{}
+type Chat struct{ streamed }
 
 // Completions is the older operation /completions. It holds nothing and is safe for concurrent use.
-type Completions struct{}
+type Completions struct{ streamed }
 
 // Embeddings is the operation /embeddings. It holds nothing and is safe for concurrent use.
-type Embeddings struct{}
+type Embeddings struct {
+	base
+	wire.Unstreamed
+}
 
 var (
 	_ wire.Client   = Chat{}
@@ -50,15 +50,6 @@ func (Completions) Side() bool { return true }
 // Side is true: many providers have no embeddings.
 func (Embeddings) Side() bool { return true }
 
-// Whole is WholeEvent.
-func (Chat) Whole(data []byte) bool { return WholeEvent(data) }
-
-// Whole is WholeEvent.
-func (Completions) Whole(data []byte) bool { return WholeEvent(data) }
-
-// Whole is WholeEvent.
-func (Embeddings) Whole(data []byte) bool { return WholeEvent(data) }
-
 // Path is where chat completions are.
 func (Chat) Path() string { return "/chat/completions" }
 
@@ -83,21 +74,6 @@ func (Embeddings) ReadRequest(body []byte) (wire.Request, error) {
 	return readRequest(body, reading{})
 }
 
-// AppendRequest changes r in place; see [wire.Dialect].
-func (Chat) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
-	return appendRequest(dst, r, w)
-}
-
-// AppendRequest changes r in place; see [wire.Dialect].
-func (Completions) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
-	return appendRequest(dst, r, w)
-}
-
-// AppendRequest changes r in place; see [wire.Dialect].
-func (Embeddings) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
-	return appendRequest(dst, r, w)
-}
-
 // Judge reads a whole chat completion.
 func (Chat) Judge(body []byte) (wire.Reply, *fault.Fault) { return judgeChoices(body, chatShape) }
 
@@ -119,11 +95,6 @@ func (Completions) JudgeEvent(data []byte, p *wire.Progress) wire.Event {
 	return judgeEvent(data, p, textShape)
 }
 
-// JudgeEvent says that nothing is content: embeddings do not stream.
-func (Embeddings) JudgeEvent(data []byte, p *wire.Progress) wire.Event {
-	return judgeEvent(data, p, noShape)
-}
-
 // AppendEnd appends what a proper end still needs; see [wire.Dialect].
 func (Chat) AppendEnd(dst []byte, p *wire.Progress) []byte { return appendEnd(dst, p, chatShape) }
 
@@ -131,40 +102,6 @@ func (Chat) AppendEnd(dst []byte, p *wire.Progress) []byte { return appendEnd(ds
 func (Completions) AppendEnd(dst []byte, p *wire.Progress) []byte {
 	return appendEnd(dst, p, textShape)
 }
-
-// AppendEnd appends the end marker.
-func (Embeddings) AppendEnd(dst []byte, p *wire.Progress) []byte { return appendEnd(dst, p, noShape) }
-
-// AppendError appends the body of an error reply.
-func (Chat) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
-
-// AppendError appends the body of an error reply.
-func (Completions) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
-
-// AppendError appends the body of an error reply.
-func (Embeddings) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
-
-// AppendStreamError appends the error event after which nothing comes.
-func (Chat) AppendStreamError(dst []byte, f wire.Failure) []byte { return appendStreamError(dst, f) }
-
-// AppendStreamError appends the error event after which nothing comes.
-func (Completions) AppendStreamError(dst []byte, f wire.Failure) []byte {
-	return appendStreamError(dst, f)
-}
-
-// AppendStreamError appends the error event after which nothing comes.
-func (Embeddings) AppendStreamError(dst []byte, f wire.Failure) []byte {
-	return appendStreamError(dst, f)
-}
-
-// ReadError reads an error body in any of the shapes that vendors of this dialect use.
-func (Chat) ReadError(body []byte) (code, message string) { return readError(body) }
-
-// ReadError reads an error body in any of the shapes that vendors of this dialect use.
-func (Completions) ReadError(body []byte) (code, message string) { return readError(body) }
-
-// ReadError reads an error body in any of the shapes that vendors of this dialect use.
-func (Embeddings) ReadError(body []byte) (code, message string) { return readError(body) }
 
 // StreamFromReply turns a chat completion into chat.completion.chunk events.
 func (Chat) StreamFromReply(body []byte, withUsage bool) ([]byte, error) {
@@ -176,9 +113,6 @@ func (Completions) StreamFromReply(body []byte, withUsage bool) ([]byte, error) 
 	return streamFromReply(body, withUsage, textShape)
 }
 
-// StreamFromReply is an error: embeddings do not stream.
-func (Embeddings) StreamFromReply([]byte, bool) ([]byte, error) { return nil, errNoStream }
-
 // ReplyFromStream folds a stream into a chat completion. The error is a *fault.Fault.
 func (Chat) ReplyFromStream(stream []byte) ([]byte, error) {
 	return replyFromStream(stream, Chat{}, chatShape)
@@ -189,16 +123,22 @@ func (Completions) ReplyFromStream(stream []byte) ([]byte, error) {
 	return replyFromStream(stream, Completions{}, textShape)
 }
 
-// ReplyFromStream is an error: embeddings do not stream.
-func (Embeddings) ReplyFromStream([]byte) ([]byte, error) { return nil, errNoStream }
+// base is what all operations have in common.
+type base struct{}
 
-var errNoStream = invalid("embeddings are not streamed")
-
-// WholeEvent says that data is one complete event of this dialect: a JSON object or the end marker. It is the hook
-// that an [evergate/internal/sse.Splitter] asks.
-func WholeEvent(data []byte) bool {
-	data = bytes.TrimSpace(data)
-	return isDone(data) || len(data) > 0 && data[0] == '{' && jsonscan.Valid(data) == nil
+// AppendRequest changes r in place; see [wire.Dialect].
+func (base) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
+	return appendRequest(dst, r, w)
 }
 
-func isDone(data []byte) bool { return string(data) == "[DONE]" }
+// AppendError appends the body of an error reply.
+func (base) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
+
+// ReadError reads an error body in any of the shapes that vendors of this dialect use.
+func (base) ReadError(body []byte) (code, message string) { return readError(body) }
+
+// streamed is what the operations have in common that can be streamed.
+type streamed struct{ base }
+
+// AppendStreamError appends the error event after which nothing comes.
+func (streamed) AppendStreamError(dst []byte, f wire.Failure) []byte { return appendStreamError(dst, f) }

@@ -163,7 +163,10 @@ func (e *requestEncoder) output() {
 	e.intField(name, q.MaxTokens)
 	e.effort()
 	e.strField("verbosity", q.Verbosity)
-	if len(q.Modalities) > 0 && e.field("modalities") {
+	switch {
+	case slices.Contains(q.Modalities, "audio") && q.AudioVoice == "" && q.AudioFormat == "": // speech needs both
+		q.Dropped.Add("modalities")
+	case len(q.Modalities) > 0 && e.field("modalities"):
 		e.list(q.Modalities)
 	}
 	if (q.AudioVoice != "" || q.AudioFormat != "") && e.field("audio") {

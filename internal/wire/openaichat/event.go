@@ -13,7 +13,7 @@ func judgeEvent(data []byte, p *wire.Progress, s shape) (e wire.Event) {
 	if len(data) == 0 || data[0] <= ' ' || data[len(data)-1] <= ' ' {
 		data = bytes.TrimSpace(data)
 	}
-	if isDone(data) {
+	if wire.IsDone(data) {
 		return wire.Event{End: true}
 	}
 	if sameButText(data, &p.Pattern) {
@@ -21,7 +21,7 @@ func judgeEvent(data []byte, p *wire.Progress, s shape) (e wire.Event) {
 	}
 	r := jsonscan.New(data)
 	if r.Kind() != jsonscan.Object {
-		return judgeOddEvent(data)
+		return wire.OddEvent(data, bareFault)
 	}
 	var (
 		model, id, finish, failure, errorRaw []byte
@@ -156,16 +156,6 @@ func readGroq(r *jsonscan.Reader) (u wire.Usage, errorRaw []byte) {
 		}
 	}
 	return u, errorRaw
-}
-
-// judgeOddEvent reads an event that is no object: Gemini's list of one error, or nothing that could be passed on.
-func judgeOddEvent(data []byte) wire.Event {
-	if len(data) > 0 && data[0] == '[' && jsonscan.Valid(data) == nil {
-		if f := bareFault(data); f != nil {
-			return wire.Event{Fault: f}
-		}
-	}
-	return wire.Event{Malformed: true}
 }
 
 // bareFault is the error that a text without choices is, nil if it is none.

@@ -237,7 +237,7 @@ func texts(content any) (out string) {
 // frames cuts a recording.
 func frames(tb testing.TB, stream []byte) (out []sse.Frame) {
 	tb.Helper()
-	s := sse.Splitter{Whole: WholeEvent}
+	s := sse.Splitter{Whole: wire.WholeEvent}
 	for {
 		f, n, err := s.Next(stream, true)
 		if err != nil {

@@ -23,42 +23,15 @@ func appendError(dst []byte, f wire.Failure) []byte {
 	dst = appendOrNull(dst, f.Param)
 	dst = append(dst, `,"code":`...)
 	dst = appendOrNull(dst, f.Code)
-	for i, a := range f.Attempts {
-		if i == 0 {
-			dst = append(dst, `,"attempts":[`...)
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = appendAttempt(dst, a)
-	}
 	if len(f.Attempts) > 0 {
-		dst = append(dst, ']')
+		dst = append(dst, `,"attempts":`...)
+		dst = wire.AppendAttempts(dst, f.Attempts)
 	}
 	if f.RequestID != "" {
 		dst = append(dst, `,"request_id":`...)
 		dst = jsonscan.AppendString(dst, f.RequestID)
 	}
 	return append(dst, "}}"...)
-}
-
-// appendAttempt appends one attempt; its status is null if the upstream sent none.
-func appendAttempt(dst []byte, a wire.Attempt) []byte {
-	dst = append(dst, `{"target":`...)
-	dst = jsonscan.AppendString(dst, a.Target)
-	dst = append(dst, `,"status":`...)
-	if a.Status == 0 {
-		dst = append(dst, "null"...)
-	} else {
-		dst = strconv.AppendInt(dst, int64(a.Status), 10)
-	}
-	dst = append(dst, `,"reason":`...)
-	dst = jsonscan.AppendString(dst, a.Reason)
-	dst = append(dst, `,"ms":`...)
-	dst = strconv.AppendInt(dst, a.Millis, 10)
-	if a.Skipped {
-		dst = append(dst, `,"skipped":true`...)
-	}
-	return append(dst, '}')
 }
 
 func appendOrNull(dst []byte, s string) []byte {
@@ -78,7 +51,7 @@ func appendStreamError(dst []byte, f wire.Failure) []byte {
 // appendEnd appends an event with the finish of each choice that has begun and has none (R17), and the end marker.
 func appendEnd(dst []byte, p *wire.Progress, s shape) []byte {
 	open := p.Begun &^ p.Ended
-	if s != noShape && p.SawContent && open != 0 {
+	if p.SawContent && open != 0 {
 		dst = append(dst, `data: {"id":`...)
 		dst = jsonscan.AppendString(dst, p.ID)
 		dst = append(dst, `,"object":`...)

@@ -4,58 +4,26 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"math"
 	"slices"
 
 	"evergate/internal/fault"
-	"evergate/internal/sse"
 	"evergate/internal/wire"
 )
-
-// judge is what replyFromStream needs of a dialect.
-type judge interface {
-	JudgeEvent(data []byte, p *wire.Progress) wire.Event
-}
 
 // object is a JSON object with what is known of it left to be found out; numbers are json.Number.
 type object = map[string]any
 
 // replyFromStream folds a stream into the reply that it would have been. The stream must be whole: one that has an
 // error in it, was cut, or brings no content is an error (R14). The error is a *fault.Fault.
-func replyFromStream(stream []byte, d judge, s shape) ([]byte, error) {
+func replyFromStream(stream []byte, d wire.Dialect, s shape) ([]byte, error) {
 	f := folded{shape: s, reply: object{}, choices: map[int64]*foldedChoice{}}
 	var p wire.Progress
-	var done bool
-	cut := sse.Splitter{Whole: WholeEvent, Max: math.MaxInt}
-	for !done {
-		frame, n, err := cut.Next(stream, true)
-		if err != nil {
-			return nil, invalid(err.Error())
-		}
-		if n == 0 {
-			break
-		}
-		stream = stream[n:]
-		if frame.Comment {
-			continue
-		}
-		switch e := d.JudgeEvent(frame.Data, &p); {
-		case e.Fault != nil:
-			return nil, e.Fault
-		case e.End:
-			done = true
-		case e.Malformed && p.OpenTool:
-			return nil, invalid("the upstream's stream broke inside a tool call")
-		case e.Malformed: // left out (R17)
-		default:
-			f.add(frame.Data)
-		}
-	}
-	if !p.SawContent {
-		return nil, invalid("the upstream's stream ended without any content")
-	}
-	if !p.SawFinish && !done {
-		return nil, invalid("the upstream's stream was cut before its end")
+	err := wire.EachEvent(stream, d, &p, func(data []byte, _ *wire.Event) error {
+		f.add(data)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return f.json()
 }

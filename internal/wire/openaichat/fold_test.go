@@ -430,7 +430,7 @@ func FuzzConvert(f *testing.F) {
 			all := frames(t, stream)
 			for i, frame := range all {
 				last := i == len(all)-1
-				if !frame.Plain || last != isDone(frame.Data) || !last && !json.Valid(frame.Data) {
+				if !frame.Plain || last != wire.IsDone(frame.Data) || !last && !json.Valid(frame.Data) {
 					t.Fatalf("%q became %q", in, stream)
 				}
 			}

@@ -1,45 +1,15 @@
 package openaichat
 
 import (
-	"bytes"
-
 	"evergate/internal/fault"
 	"evergate/internal/jsonscan"
 	"evergate/internal/wire"
 )
 
-func invalid(message string) *fault.Fault {
-	return &fault.Fault{Class: fault.Invalid, Message: message}
-}
-
-// noAnswer says what is wrong with a 2xx body that is no JSON object (R14); nil if it is one, or fails only further in.
-func noAnswer(body []byte) *fault.Fault {
-	body = bytes.TrimSpace(body)
-	switch {
-	case len(body) == 0:
-		return invalid("the upstream answered with an empty body")
-	case body[0] == '<':
-		return invalid("the upstream answered with an HTML page")
-	case body[0] == '{':
-		return nil
-	case jsonscan.Valid(body) != nil:
-		return brokenJSON(jsonscan.Valid(body))
-	case body[0] == '[':
-		if f := bareFault(body); f != nil {
-			return f
-		}
-	}
-	return invalid("the upstream answered with JSON that is not an object")
-}
-
-func brokenJSON(err error) *fault.Fault {
-	return invalid("the upstream's answer is broken: " + err.Error())
-}
-
 // judgeChoices reads a plain reply. Choices decide: with a usable one an error beside it does not count, and without
 // one the reply is no answer whatever else it holds.
 func judgeChoices(body []byte, s shape) (reply wire.Reply, f *fault.Fault) {
-	if f = noAnswer(body); f != nil {
+	if f = wire.NoAnswer(body, bareFault); f != nil {
 		return reply, f
 	}
 	var (
@@ -89,7 +59,7 @@ func judgeChoices(body []byte, s shape) (reply wire.Reply, f *fault.Fault) {
 		}
 	}
 	if !r.End() {
-		return wire.Reply{}, brokenJSON(r.Err())
+		return wire.Reply{}, wire.BrokenAnswer(r.Err())
 	}
 	if !reply.Usage.Known {
 		reply.Usage = groq
@@ -101,25 +71,23 @@ func judgeChoices(body []byte, s shape) (reply wire.Reply, f *fault.Fault) {
 		return reply, faultOf(errorRaw)
 	case failure != nil:
 		return reply, failedFinish(failure)
-	case kind == jsonscan.None || kind == jsonscan.Null:
+	case kind != jsonscan.Array:
 		if f := bareFault(body); f != nil {
 			return reply, f
 		}
-		return reply, invalid(`the upstream's answer has no "choices"`)
-	case kind != jsonscan.Array:
-		return reply, invalid(`"choices" in the upstream's answer is ` + kindWords[kind] + ", not an array")
+		return reply, wire.NoArray("choices", kind)
 	case choices == 0:
-		return reply, invalid(`"choices" in the upstream's answer is empty`)
+		return reply, wire.Invalid(`"choices" in the upstream's answer is empty`)
 	case s == textShape:
-		return reply, invalid(`"choices" in the upstream's answer hold no text`)
+		return reply, wire.Invalid(`"choices" in the upstream's answer hold no text`)
 	default:
-		return reply, invalid(`"choices" in the upstream's answer hold no message`)
+		return reply, wire.Invalid(`"choices" in the upstream's answer hold no message`)
 	}
 }
 
 // judgeEmbeddings reads a plain reply to an embeddings request.
 func judgeEmbeddings(body []byte) (reply wire.Reply, f *fault.Fault) {
-	if f = noAnswer(body); f != nil {
+	if f = wire.NoAnswer(body, bareFault); f != nil {
 		return reply, f
 	}
 	var (
@@ -153,24 +121,22 @@ func judgeEmbeddings(body []byte) (reply wire.Reply, f *fault.Fault) {
 		}
 	}
 	if !r.End() {
-		return wire.Reply{}, brokenJSON(r.Err())
+		return wire.Reply{}, wire.BrokenAnswer(r.Err())
 	}
 	switch {
 	case data > 0 && empty == 0:
 		return reply, nil
 	case errorRaw != nil:
 		return reply, faultOf(errorRaw)
-	case kind == jsonscan.None || kind == jsonscan.Null:
+	case kind != jsonscan.Array:
 		if f := bareFault(body); f != nil {
 			return reply, f
 		}
-		return reply, invalid(`the upstream's answer has no "data"`)
-	case kind != jsonscan.Array:
-		return reply, invalid(`"data" in the upstream's answer is ` + kindWords[kind] + ", not an array")
+		return reply, wire.NoArray("data", kind)
 	case data == 0:
-		return reply, invalid(`"data" in the upstream's answer is empty`)
+		return reply, wire.Invalid(`"data" in the upstream's answer is empty`)
 	default:
-		return reply, invalid(`"data" in the upstream's answer lacks an embedding`)
+		return reply, wire.Invalid(`"data" in the upstream's answer lacks an embedding`)
 	}
 }
 

@@ -134,7 +134,7 @@ func answers(tb testing.TB, events []string) *llm.Reply {
 // framesOf are the events of a stream whose bytes come in pieces of a size.
 func framesOf(tb testing.TB, stream []byte, size int) (out []string) {
 	tb.Helper()
-	s := sse.Splitter{Whole: WholeEvent}
+	s := sse.Splitter{Whole: wire.WholeEvent}
 	var unread []byte
 	for at := 0; at < len(stream) || len(unread) > 0; {
 		end := min(at+size, len(stream))

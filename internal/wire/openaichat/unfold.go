@@ -4,13 +4,14 @@ import (
 	"strconv"
 
 	"evergate/internal/jsonscan"
+	"evergate/internal/wire"
 )
 
 // streamFromReply writes a reply as the events of a stream: for each choice one with all it says and one with its
 // finish (older completions: one with both), then the usage, then the end marker. Members that are not known go
 // along as they are. The error is a *fault.Fault.
 func streamFromReply(body []byte, withUsage bool, s shape) ([]byte, error) {
-	if f := noAnswer(body); f != nil {
+	if f := wire.NoAnswer(body, bareFault); f != nil {
 		return nil, f
 	}
 	head, choices, usage, err := partReply(body, s)
@@ -78,10 +79,10 @@ func partReply(body []byte, s shape) (head []byte, choices [][]byte, usage []byt
 		}
 	}
 	if !r.End() {
-		return nil, nil, nil, brokenJSON(r.Err())
+		return nil, nil, nil, wire.BrokenAnswer(r.Err())
 	}
 	if len(choices) == 0 {
-		return nil, nil, nil, invalid(`"choices" in the upstream's answer is empty`)
+		return nil, nil, nil, wire.Invalid(`"choices" in the upstream's answer is empty`)
 	}
 	return head, choices, usage, nil
 }

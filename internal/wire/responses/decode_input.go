@@ -45,7 +45,7 @@ func (c *conversation) read(raw []byte) error {
 			c.add(llm.User, false, llm.Part{Kind: llm.Text, Text: text(value)})
 			continue
 		case jsonscan.None, jsonscan.Array, jsonscan.Number, jsonscan.Bool, jsonscan.Null:
-			return wrongKind(fmt.Sprintf("input[%d]", i), "an object", kind)
+			return wire.WrongKind(fmt.Sprintf("input[%d]", i), "an object", kind)
 		}
 		it := readItem(value)
 		if err := c.item(&it, i); err != nil {

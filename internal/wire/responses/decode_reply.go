@@ -3,6 +3,7 @@ package responses
 import (
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 // decodeReply reads a whole response object.
@@ -11,7 +12,7 @@ func decodeReply(body []byte) (*llm.Reply, error) {
 	r := jsonscan.New(body)
 	h.read(&r)
 	if !r.End() {
-		return nil, brokenJSON(r.Err())
+		return nil, wire.BrokenAnswer(r.Err())
 	}
 	if f := h.fault(); f != nil {
 		return nil, f

@@ -31,7 +31,7 @@ func decodeRequest(w *wire.Request) (*llm.Request, error) {
 		}
 	}
 	if !r.End() {
-		return nil, noJSON(w.Body, r.Err())
+		return nil, wire.NoJSON(w.Body, r.Err())
 	}
 	if err := d.finish(); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ func (d *requestDecoder) tools(raw []byte) error { return appendToolsOf(d.q, raw
 func appendToolsOf(q *llm.Request, raw []byte) error {
 	r := jsonscan.New(raw)
 	if r.Kind() != jsonscan.Array {
-		return wrongKind("tools", "an array", r.Kind())
+		return wire.WrongKind("tools", "an array", r.Kind())
 	}
 	r.Array()
 	for i := 0; r.Elem(); i++ {
@@ -35,7 +35,7 @@ func readTool(raw []byte, at int) (t llm.Tool, err error) {
 	var kind []byte
 	r := jsonscan.New(raw)
 	if !r.Object() {
-		return t, wrongKind(fmt.Sprintf("tools[%d]", at), "an object", r.Kind())
+		return t, wire.WrongKind(fmt.Sprintf("tools[%d]", at), "an object", r.Kind())
 	}
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
@@ -109,7 +109,7 @@ func (d *requestDecoder) choice(raw []byte) error {
 	var only []string
 	r := jsonscan.New(raw)
 	if !r.Object() {
-		return wrongKind("tool_choice", "a string or an object", r.Kind())
+		return wire.WrongKind("tool_choice", "a string or an object", r.Kind())
 	}
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {

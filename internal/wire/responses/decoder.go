@@ -6,6 +6,7 @@ import (
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 // decoder reads one stream. Each text comes several times: in deltas, at the end of its part, of its item and of the
@@ -39,13 +40,13 @@ type itemSaid struct {
 // Decode reads one event.
 func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
 	data = bytes.TrimSpace(data)
-	if isDone(data) {
+	if wire.IsDone(data) {
 		return nil
 	}
 	var f frame
 	r := jsonscan.New(data)
 	if !f.read(&r) || !r.End() {
-		return invalid("the upstream sent an event that is not a JSON object")
+		return wire.Invalid("the upstream sent an event that is not a JSON object")
 	}
 	switch {
 	case f.response != nil:

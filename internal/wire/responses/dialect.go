@@ -7,10 +7,8 @@
 package responses
 
 import (
-	"bytes"
 
 	"evergate/internal/fault"
-	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
@@ -33,12 +31,6 @@ func (Responses) Path() string { return "/responses" }
 
 // Side is false: a provider that is asked in this dialect has this route.
 func (Responses) Side() bool { return false }
-
-// Whole says that data is one complete event: a JSON object, or the [DONE] that some vendors send after the last one.
-func (Responses) Whole(data []byte) bool {
-	data = bytes.TrimSpace(data)
-	return isDone(data) || len(data) > 0 && data[0] == '{' && jsonscan.Valid(data) == nil
-}
 
 // ReadRequest reads what the gateway must know; see [wire.Dialect].
 func (Responses) ReadRequest(body []byte) (wire.Request, error) { return readRequest(body) }
@@ -104,5 +96,3 @@ func (Responses) NewDecoder() wire.Decoder { return &decoder{} }
 func (Responses) AppendUnsealed(dst, body []byte) (repaired []byte, dropped []string) {
 	return appendUnsealed(dst, body)
 }
-
-func isDone(data []byte) bool { return string(data) == "[DONE]" }

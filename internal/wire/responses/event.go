@@ -12,12 +12,12 @@ func judgeEvent(data []byte, p *wire.Progress) (e wire.Event) {
 	if len(data) == 0 || data[0] <= ' ' || data[len(data)-1] <= ' ' {
 		data = bytes.TrimSpace(data)
 	}
-	if isDone(data) {
+	if wire.IsDone(data) {
 		return wire.Event{End: true}
 	}
 	r := jsonscan.New(data)
 	if r.Kind() != jsonscan.Object {
-		return judgeOddEvent(data)
+		return wire.OddEvent(data, bareFault)
 	}
 	var f frame
 	f.read(&r)
@@ -136,14 +136,4 @@ func partSays(raw []byte) (something bool) {
 		}
 	}
 	return something
-}
-
-// judgeOddEvent reads an event that is no object: a list of one error, or nothing that could be passed on.
-func judgeOddEvent(data []byte) wire.Event {
-	if len(data) > 0 && data[0] == '[' && jsonscan.Valid(data) == nil {
-		if f := bareFault(data); f != nil {
-			return wire.Event{Fault: f}
-		}
-	}
-	return wire.Event{Malformed: true}
 }

@@ -3,55 +3,23 @@ package responses
 import (
 	"bytes"
 	"maps"
-	"math"
 	"slices"
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
-	"evergate/internal/sse"
 	"evergate/internal/wire"
 )
 
 // replyFromStream folds a stream into the response object that it would have been (R17). The stream must be whole: one
 // that has an error in it, was cut, or brings no content is an error (R14). The error is a *fault.Fault.
 func replyFromStream(stream []byte) ([]byte, error) {
-	var (
-		p     wire.Progress
-		f     folded
-		done  bool
-		split = sse.Splitter{Whole: Responses{}.Whole, Max: math.MaxInt}
-	)
-	for !done {
-		frame, n, err := split.Next(stream, true)
-		if err != nil {
-			return nil, invalid(err.Error())
-		}
-		if n == 0 {
-			break
-		}
-		stream = stream[n:]
-		if frame.Comment {
-			continue
-		}
-		switch e := judgeEvent(frame.Data, &p); {
-		case e.Fault != nil:
-			return nil, e.Fault
-		case e.End:
-			done = true
-		case e.Malformed && p.OpenTool:
-			return nil, invalid("the upstream's stream broke inside a tool call")
-		case e.Malformed: // left out (R17)
-		default:
-			if err := f.add(frame.Data, e.Finish); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if !p.SawContent {
-		return nil, invalid("the upstream's stream ended without any content")
-	}
-	if !p.SawFinish && !done {
-		return nil, invalid("the upstream's stream was cut before its end")
+	var p wire.Progress
+	var f folded
+	err := wire.EachEvent(stream, Responses{}, &p, func(data []byte, e *wire.Event) error {
+		return f.add(data, e.Finish)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return f.reply(), nil
 }
@@ -70,7 +38,7 @@ type folded struct {
 
 func (f *folded) add(data []byte, finish bool) error {
 	if err := f.decoder.Decode(data, f.put); err != nil {
-		return invalid(err.Error())
+		return wire.Invalid(err.Error())
 	}
 	var fr frame
 	r := jsonscan.New(data)

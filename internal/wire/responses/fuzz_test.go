@@ -99,7 +99,7 @@ func FuzzJudgeEvent(f *testing.F) {
 		e := Responses{}.JudgeEvent(data, &p)
 		trimmed := bytes.TrimSpace(data)
 		switch {
-		case isDone(trimmed):
+		case wire.IsDone(trimmed):
 			return
 		case len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed):
 			if e.Malformed {

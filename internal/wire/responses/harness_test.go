@@ -42,7 +42,7 @@ func recorded(tb testing.TB, end string) map[string][]byte {
 // events cuts a stream into the data of its events.
 func events(tb testing.TB, stream []byte) [][]byte {
 	tb.Helper()
-	split := sse.Splitter{Whole: Responses{}.Whole, Max: math.MaxInt}
+	split := sse.Splitter{Whole: wire.WholeEvent, Max: math.MaxInt}
 	var out [][]byte
 	for {
 		f, n, err := split.Next(stream, true)

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"bytes"
 	"strconv"
 
 	"evergate/internal/fault"
@@ -86,53 +85,25 @@ func (h *head) fault() *fault.Fault {
 	switch string(h.status) {
 	case "failed":
 		if h.failure == nil {
-			return invalid("the upstream says that the response failed, and not why")
+			return wire.Invalid("the upstream says that the response failed, and not why")
 		}
 		return faultOf(h.failure)
 	case "cancelled":
-		return invalid("the upstream says that the response was cancelled")
+		return wire.Invalid("the upstream says that the response was cancelled")
 	}
 	return nil
 }
 
-func invalid(message string) *fault.Fault {
-	return &fault.Fault{Class: fault.Invalid, Message: message}
-}
-
-func brokenJSON(err error) *fault.Fault {
-	return invalid("the upstream's answer is broken: " + err.Error())
-}
-
-// noAnswer says what is wrong with a 2xx body that is no JSON object (R14); nil if it is one, or fails only further in.
-func noAnswer(body []byte) *fault.Fault {
-	body = bytes.TrimSpace(body)
-	switch {
-	case len(body) == 0:
-		return invalid("the upstream answered with an empty body")
-	case body[0] == '<':
-		return invalid("the upstream answered with an HTML page")
-	case body[0] == '{':
-		return nil
-	case jsonscan.Valid(body) != nil:
-		return brokenJSON(jsonscan.Valid(body))
-	case body[0] == '[':
-		if f := bareFault(body); f != nil {
-			return f
-		}
-	}
-	return invalid("the upstream answered with JSON that is not an object")
-}
-
 // judge reads a plain reply (R14). A response that is queued or in progress is the answer to a background request.
 func judge(body []byte) (reply wire.Reply, f *fault.Fault) {
-	if f = noAnswer(body); f != nil {
+	if f = wire.NoAnswer(body, bareFault); f != nil {
 		return reply, f
 	}
 	var h head
 	r := jsonscan.New(body)
 	h.read(&r)
 	if !r.End() {
-		return reply, brokenJSON(r.Err())
+		return reply, wire.BrokenAnswer(r.Err())
 	}
 	reply = wire.Reply{ID: string(h.id), Model: string(h.model), Usage: h.usage, Finish: h.finish()}
 	if f = h.fault(); f != nil {
@@ -144,20 +115,18 @@ func judge(body []byte) (reply wire.Reply, f *fault.Fault) {
 		return reply, faultOf(body) // its code may stand beside it
 	case string(h.status) == "queued", string(h.status) == "in_progress":
 		return reply, nil
-	case h.outputKind == jsonscan.None || h.outputKind == jsonscan.Null:
+	case h.outputKind != jsonscan.Array:
 		if f := bareFault(body); f != nil {
 			return reply, f
 		}
-		return reply, invalid(`the upstream's answer has no "output"`)
-	case h.outputKind != jsonscan.Array:
-		return reply, invalid(`"output" in the upstream's answer is ` + kindWords[h.outputKind] + ", not an array")
+		return reply, wire.NoArray("output", h.outputKind)
 	case !holds && !h.usage.Known:
-		return reply, invalid(`"output" in the upstream's answer is empty`)
+		return reply, wire.Invalid(`"output" in the upstream's answer is empty`)
 	}
 	return reply, nil
 }
 
 // unfinished is the fault of a stream whose terminal event says that there is no answer.
 func unfinished(kind string) *fault.Fault {
-	return invalid("the upstream broke the answer off with an event " + strconv.Quote(kind))
+	return wire.Invalid("the upstream broke the answer off with an event " + strconv.Quote(kind))
 }

@@ -2,12 +2,13 @@ package responses
 
 import (
 	"evergate/internal/jsonscan"
+	"evergate/internal/wire"
 )
 
 // streamFromReply writes a response object as the events of a stream (R17), each text in one delta. Members and items that
 // are not known go along as they are. The error is a *fault.Fault.
 func streamFromReply(body []byte) ([]byte, error) {
-	if f := noAnswer(body); f != nil {
+	if f := wire.NoAnswer(body, bareFault); f != nil {
 		return nil, f
 	}
 	body = oneLine(body)
@@ -15,13 +16,13 @@ func streamFromReply(body []byte) ([]byte, error) {
 	r := jsonscan.New(body)
 	h.read(&r)
 	if !r.End() {
-		return nil, brokenJSON(r.Err())
+		return nil, wire.BrokenAnswer(r.Err())
 	}
 	if f := h.fault(); f != nil {
 		return nil, f
 	}
 	if h.outputKind != jsonscan.Array {
-		return nil, invalid(`the upstream's answer has no "output"`)
+		return nil, wire.Invalid(`the upstream's answer has no "output"`)
 	}
 	var w writer
 	begun := appendBegun(nil, body)

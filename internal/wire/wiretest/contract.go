@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -118,13 +119,14 @@ func badRequests(t *testing.T, c wire.Client, s *Samples) {
 			t.Errorf("%s: got %+v, want that field named", field, re)
 		}
 	}
+	var variants oddities
 	for _, body := range s.Requests {
 		for i := range len(body) - 1 { // each cut
 			if strings.TrimSpace(string(body[i:])) != "" && check(body[:i:i]) == nil {
 				t.Fatalf("no error: %s", body[:i])
 			}
 		}
-		for _, odd := range oddities(body) {
+		for _, odd := range variants.of(body) {
 			check(odd)
 		}
 	}
@@ -137,6 +139,7 @@ func replies(t *testing.T, d wire.Dialect, s *Samples) {
 			t.Errorf("a good reply: %q", text)
 		}
 	}
+	var variants oddities
 	for _, body := range s.Replies {
 		was := bytes.Clone(body)
 		if _, f := d.Judge(body); f != nil {
@@ -145,7 +148,7 @@ func replies(t *testing.T, d wire.Dialect, s *Samples) {
 		if !bytes.Equal(body, was) {
 			t.Error("the reply was changed")
 		}
-		for _, odd := range oddities(body) {
+		for _, odd := range variants.of(body) {
 			if _, f := d.Judge(odd); f != nil {
 				continue
 			}
@@ -205,11 +208,18 @@ func stateless(t *testing.T, d wire.Dialect, s *Samples) {
 	wg.Wait()
 }
 
-// oddities are variants of JSON in each of which one value is of another kind, or one member is missing.
-func oddities(data []byte) [][]byte {
+// oddities makes variants of JSON in each of which one value is of another kind, or one member is missing. Each place,
+// as the types around it tell places apart, is tried once.
+type oddities struct{ seen map[string]bool }
+
+// of gives the variants of data, none if it is no JSON.
+func (o *oddities) of(data []byte) [][]byte {
 	var v any
 	if json.Unmarshal(data, &v) != nil {
 		return nil
+	}
+	if o.seen == nil {
+		o.seen = map[string]bool{}
 	}
 	var out [][]byte
 	emit := func() {
@@ -217,38 +227,39 @@ func oddities(data []byte) [][]byte {
 			out = append(out, b)
 		}
 	}
-	odd := []any{nil, true, -7.0, 1e300, "text", "", []any{}, []any{"text", nil, map[string]any{}}, map[string]any{}, map[string]any{"type": "text"}}
-	var walk func(v any)
 	try := func(set func(any), was any) {
-		for _, o := range odd {
-			set(o)
+		for _, odd := range [...]string{`null`, `true`, `-7`, `1e300`, `"text"`, `""`, `[]`, `["text",null,{}]`, `{}`, `{"type":"text"}`} {
+			set(json.RawMessage(odd))
 			emit()
 		}
 		set(was)
 	}
-	walk = func(v any) {
+	var walk func(v any, path string)
+	walk = func(v any, path string) {
 		switch v := v.(type) {
 		case map[string]any:
-			keys := make([]string, 0, len(v))
-			for k := range v {
-				keys = append(keys, k)
-			}
-			slices.Sort(keys)
-			for _, k := range keys {
-				was := v[k]
-				try(func(o any) { v[k] = o }, was)
-				delete(v, k)
-				emit()
-				v[k] = was
-				walk(was)
+			kind, _ := v["type"].(string)
+			for _, k := range slices.Sorted(maps.Keys(v)) {
+				was, place := v[k], path+kind+"."+k
+				if fresh := place + fmt.Sprintf("%T", was); !o.seen[fresh] {
+					o.seen[fresh] = true
+					try(func(odd any) { v[k] = odd }, was)
+					delete(v, k)
+					emit()
+					v[k] = was
+				}
+				walk(was, place)
 			}
 		case []any:
 			for i, was := range v {
-				try(func(o any) { v[i] = o }, was)
-				walk(was)
+				if fresh := path + fmt.Sprintf("[]%T", was); !o.seen[fresh] {
+					o.seen[fresh] = true
+					try(func(odd any) { v[i] = odd }, was)
+				}
+				walk(was, path)
 			}
 		}
 	}
-	walk(v)
+	walk(v, "")
 	return out
 }

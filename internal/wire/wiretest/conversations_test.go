@@ -35,6 +35,11 @@ func (c *conversation) answer() string {
 	return c.name
 }
 
+// first says whether no other conversation before has the same answer.
+func (c *conversation) first() bool {
+	return c.reply == "" || c.reply == "choices" || c.reply == "usage"
+}
+
 // conversations are all that there are.
 func conversations() []conversation {
 	return []conversation{

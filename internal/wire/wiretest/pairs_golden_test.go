@@ -78,7 +78,7 @@ func story(t *testing.T, c *conversation, from *client, to *upstream) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.reply != "" && c.reply != "choices" && c.reply != "usage" {
+	if !c.first() {
 		fmt.Fprintf(&b, "\n== reply\nas in %s\n", c.reply)
 		return b.Bytes()
 	}

@@ -117,7 +117,7 @@ func TestPairsCutStreams(t *testing.T) {
 	t.Parallel()
 	everyPair(t, func(t *testing.T, c *conversation, from *client, to *upstream) {
 		_, stream, ok := replyOf(t, c, to)
-		if !ok {
+		if !ok || !c.first() {
 			return
 		}
 		events := bytes.SplitAfter(stream, []byte("\n\n"))

@@ -95,7 +95,7 @@ func (a *attempt) relay(stream []byte) (told, error) {
 	var p wire.Progress
 	p.Choices = a.request.Choices
 	begun := false
-	split := sse.Splitter{Whole: a.to.dialect.Whole}
+	split := sse.Splitter{Whole: wire.WholeEvent}
 	end := func() {
 		if a.translation != nil {
 			out.bytes = a.translation.AppendEnd(out.bytes)

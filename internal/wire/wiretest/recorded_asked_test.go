@@ -1,6 +1,9 @@
 package wiretest_test
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // asked is what a request asks, in no vendor's words, read by hand.
 type asked struct {
@@ -8,6 +11,7 @@ type asked struct {
 	tools   []string
 	calls   []called
 	results []any
+	media   []string // data in base64, or addresses
 }
 
 func askedIn(dialect string, q object) *asked {
@@ -36,6 +40,24 @@ func (a *asked) content(v any) {
 			a.texts = append(a.texts, t)
 		}
 		a.content(at(p, "refusal"))
+		for _, path := range [][]any{
+			{"image_url"}, {"image_url", "url"}, {"input_audio", "data"}, {"file", "file_data"}, {"file_data"},
+			{"source", "url"}, {"inlineData", "data"}, {"inline_data", "data"}, {"fileData", "fileUri"},
+		} {
+			a.file(str(p, path...))
+		}
+		if str(p, "source", "type") == "base64" {
+			a.file(str(p, "source", "data"))
+		}
+	}
+}
+
+func (a *asked) file(place string) {
+	if _, data, ok := strings.Cut(place, ";base64,"); ok {
+		place = data
+	}
+	if place != "" {
+		a.media = append(a.media, place)
 	}
 }
 
@@ -82,7 +104,9 @@ func (a *asked) chat(q object) {
 		}
 	}
 	for _, t := range items(q, "tools") {
-		a.tools = append(a.tools, str(t, "function", "name")+str(t, "custom", "name"))
+		if name := str(t, "function", "name") + str(t, "custom", "name"); name != "" { // else the provider's own
+			a.tools = append(a.tools, name)
+		}
 	}
 	for _, f := range items(q, "functions") {
 		a.tools = append(a.tools, str(f, "name"))

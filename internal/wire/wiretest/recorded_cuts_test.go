@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"evergate/internal/sse"
+	"evergate/internal/wire"
 )
 
 // recordedStreams are all that came as events, errors within them too.
@@ -96,7 +97,7 @@ func TestRecordedCuts(t *testing.T) {
 }
 
 // cutHere picks the places where what the client has is read whole: all in short streams, some in long ones.
-func cutHere(i, events int) bool { return events < 60 || i%(events/40) == 0 }
+func cutHere(i, events int) bool { return events < 16 || i%(events/8) == 0 }
 
 // cut is what becomes of a listener whose stream ends here; l itself goes on.
 func (l *listener) cut() *listener {
@@ -122,8 +123,8 @@ func TestRecordedSplits(t *testing.T) {
 				t.Fatal("no events")
 			}
 			step := 1
-			if len(body) > 4000 {
-				step = len(body) / 400
+			if len(body) > 2500 {
+				step = len(body) / 120
 			}
 			for at := 0; at <= len(body); at += step {
 				if got := inReads(t, &r, body[:at], body[at:]); got != want {
@@ -144,7 +145,7 @@ func inReads(t *testing.T, r *recording, reads ...[]byte) string {
 	t.Helper()
 	var out strings.Builder
 	var unread []byte
-	split := sse.Splitter{Whole: r.dialect.Whole}
+	split := sse.Splitter{Whole: wire.WholeEvent}
 	for i, read := range reads {
 		unread = append(unread, read...)
 		from := 0

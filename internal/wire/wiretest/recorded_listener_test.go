@@ -61,7 +61,7 @@ func translate(t testing.TB, c *client, upstream wire.Dialect, choices int) wire
 // listen begins a client's stream of an upstream that speaks another dialect, or its own.
 func listen(t testing.TB, c *client, upstream wire.Dialect, choices int) *listener {
 	t.Helper()
-	l := &listener{upstream: upstream, translation: translate(t, c, upstream, choices), split: sse.Splitter{Whole: upstream.Whole}}
+	l := &listener{upstream: upstream, translation: translate(t, c, upstream, choices), split: sse.Splitter{Whole: wire.WholeEvent}}
 	l.progress.Choices = choices
 	return l
 }

@@ -61,7 +61,7 @@ func (r *recording) events(t testing.TB) [][]byte {
 // cutEvents cuts a stream into the data of its events.
 func cutEvents(t testing.TB, d wire.Dialect, stream []byte) (out [][]byte) {
 	t.Helper()
-	split := sse.Splitter{Whole: d.Whole}
+	split := sse.Splitter{Whole: wire.WholeEvent}
 	for {
 		f, n, err := split.Next(stream, true)
 		if err != nil {

@@ -102,21 +102,28 @@ class raises:
         return isinstance(error, self.kind)
 
 
+def named(name, check):
+    """Gives a check that was made by a function its name."""
+    check.__name__ = name
+    return check
+
+
 def run(*checks):
-    for check in checks:
-        if not inspect.signature(check).parameters:
-            report(check.__name__, check)
-            continue
-        for upstream in UPSTREAMS:
-            report(f"{upstream.name}/{check.__name__}", check, upstream)
+    with asyncio.Runner() as loop:
+        for check in checks:
+            if not inspect.signature(check).parameters:
+                report(loop, check.__name__, check)
+                continue
+            for upstream in UPSTREAMS:
+                report(loop, f"{upstream.name}/{check.__name__}", check, upstream)
 
 
-def report(name, check, *args):
+def report(loop, name, check, *args):
     start, error = time.monotonic(), None
     try:
         result = check(*args)
         if inspect.isawaitable(result):
-            asyncio.run(result)
+            loop.run(result)
     except Exception:  # noqa: BLE001 whatever it is, it is the check's result
         error = traceback.format_exc(limit=-4)
     print(json.dumps({"check": name, "ms": round((time.monotonic() - start) * 1000), "error": error}), flush=True)

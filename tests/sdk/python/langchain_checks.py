@@ -122,11 +122,6 @@ def embeddings(u):
     assert len(vectors) == 2 and len(vectors[0]) > 2, vectors
 
 
-def named(name, check):
-    check.__name__ = name
-    return check
-
-
 if __name__ == "__main__":
     run(
         *[

@@ -214,8 +214,9 @@ def ask_responses(u, **more):
     return client.responses.create(model=u.model, instructions=INSTRUCTIONS, input=QUESTION, **more)
 
 
-chat_errors, chat_cut = errors(ask_chat), cut(ask_chat)
-responses_errors, responses_cut = errors(ask_responses), cut(ask_responses)
+chat_errors, chat_cut = named("chat_errors", errors(ask_chat)), named("chat_cut", cut(ask_chat))
+responses_errors = named("responses_errors", errors(ask_responses))
+responses_cut = named("responses_cut", cut(ask_responses))
 
 
 def unknown_model():
@@ -363,9 +364,6 @@ def recorded_responses():
         if r.thinks:
             assert any(i.type == "reasoning" for i in reply.output), (r.file, reply)
 
-
-chat_errors.__name__, chat_cut.__name__ = "chat_errors", "chat_cut"
-responses_errors.__name__, responses_cut.__name__ = "responses_errors", "responses_cut"
 
 if __name__ == "__main__":
     run(

@@ -1,0 +1,186 @@
+package wiretest_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// specification is the schemas of one API. Not safe for concurrent use until it was used for each root.
+type specification struct {
+	compiler *jsonschema.Compiler
+	roots    map[string]*jsonschema.Schema
+	schemas  object
+	// extras are members that are said on purpose although the spec does not know them.
+	extras []string
+}
+
+// newSpecification closes all objects: a member that the schema does not name is a mistake, of the encoder's mostly. extras are
+// the names that are none, wherever they stand.
+func newSpecification(t testing.TB, schemas object, extras ...string) *specification {
+	t.Helper()
+	s := &specification{compiler: jsonschema.NewCompiler(), roots: map[string]*jsonschema.Schema{}, schemas: schemas, extras: extras}
+	s.compiler.DefaultDraft(jsonschema.Draft2020)
+	joined := map[string]bool{} // parts of an allOf cannot be closed
+	for _, v := range schemas {
+		eachJoined(v, func(ref string) { joined[strings.TrimPrefix(ref, schemasPlace)] = true })
+	}
+	closed := object{}
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		closed[name] = s.closed(schemas[name], joined[name])
+	}
+	if err := s.compiler.AddResource("spec.json", object{"components": object{"schemas": closed}}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func eachJoined(v any, f func(ref string)) {
+	switch v := v.(type) {
+	case object:
+		for _, e := range items(v, "allOf") {
+			if ref := str(e, "$ref"); ref != "" {
+				f(ref)
+			}
+		}
+		for _, e := range v {
+			eachJoined(e, f)
+		}
+	case array:
+		for _, e := range v {
+			eachJoined(e, f)
+		}
+	}
+}
+
+// closed is a schema whose objects have no members but those they name.
+func (s *specification) closed(v any, open bool) any {
+	in, ok := v.(object)
+	if !ok {
+		return v
+	}
+	out := object{}
+	for k, v := range in {
+		switch k {
+		case "properties", "patternProperties":
+			members := object{}
+			for k, v := range v.(object) {
+				members[k] = s.closed(v, false)
+			}
+			out[k] = members
+		case "items", "additionalProperties", "not":
+			out[k] = s.closed(v, false)
+		case "anyOf":
+			var list array
+			for _, e := range v.(array) {
+				list = append(list, s.closed(e, open))
+			}
+			if told := s.told(v.(array)); told != nil {
+				out["allOf"] = append(told, items(out, "allOf")...)
+			} else {
+				out[k] = list
+			}
+		case "allOf":
+			for _, e := range v.(array) {
+				out[k] = append(items(out, k), s.closed(e, true))
+			}
+		default:
+			out[k] = v
+		}
+	}
+	properties, named := out["properties"].(object)
+	if named {
+		for _, name := range s.extras {
+			if properties[name] == nil {
+				properties[name] = true
+			}
+		}
+	}
+	if (named || in["allOf"] != nil) && !open && out["additionalProperties"] == nil {
+		out["unevaluatedProperties"] = false
+	}
+	return out
+}
+
+// told is a union whose members are told apart by their "type", as the rule which of them must fit; nil if they are not.
+func (s *specification) told(union array) array {
+	var rules, all array
+	for _, m := range union {
+		ref := str(m, "$ref")
+		member := at(s.schemas, strings.TrimPrefix(ref, schemasPlace))
+		kinds := s.kindsOf(member)
+		for _, k := range kinds {
+			if slices.Contains(all, k) {
+				return nil
+			}
+		}
+		if ref == "" || kinds == nil || !slices.Contains(items(member, "required"), any("type")) {
+			return nil
+		}
+		all = append(all, kinds...)
+		is := object{"properties": object{"type": object{"enum": kinds}}, "required": array{"type"}}
+		rules = append(rules, object{"if": is, "then": m})
+	}
+	return append(rules, object{"type": "object", "properties": object{"type": object{"enum": all}}, "required": array{"type"}})
+}
+
+// kindsOf are the words that a schema allows as "type".
+func (s *specification) kindsOf(schema any) array {
+	t := at(schema, "properties", "type")
+	if ref := str(t, "$ref"); ref != "" {
+		t = at(s.schemas, strings.TrimPrefix(ref, schemasPlace))
+	}
+	if c := at(t, "const"); c != nil {
+		return array{c}
+	}
+	return items(t, "enum")
+}
+
+// check holds a JSON value against a schema by its name.
+func (s *specification) check(root string, data []byte) error {
+	schema := s.roots[root]
+	if schema == nil {
+		var err error
+		if schema, err = s.compiler.Compile("spec.json#/components/schemas/" + root); err != nil {
+			return err
+		}
+		s.roots[root] = schema
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(v)
+}
+
+// oneOf finds, among the schemas that a union names, the one whose member "type" is kind; empty if there is none.
+func (s *specification) oneOf(union, kind string) string {
+	for _, m := range items(s.schemas, union, "anyOf") {
+		name := strings.TrimPrefix(str(m, "$ref"), schemasPlace)
+		if slices.Contains(s.kindsOf(at(s.schemas, name)), any(kind)) {
+			return name
+		}
+	}
+	return ""
+}
+
+// shipped reads a file of testdata/specs.
+func shipped(t testing.TB, file string) object {
+	t.Helper()
+	v, err := parse(read(t, filepath.Join("testdata", "specs", file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// mismatch shows what is wrong, and where.
+func mismatch(err error, data []byte) string {
+	return fmt.Sprintf("%v\n%.3000s", err, data)
+}
