@@ -59,4 +59,4 @@ bench: build ## measure against a bare reverse proxy (ROUNDS=15; ROUNDS=3 for a 
 	bench/run $(ROUNDS)
 
 clean: ## remove what was built and installed here
-	rm -rf bin bench/out .venv tests/sdk/ts/node_modules tests/sdk/ts/build
+	rm -rf bin bench/out .venv tests/sdk/ts/node_modules tests/sdk/ts/build tests/agents/node_modules

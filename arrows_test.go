@@ -29,7 +29,7 @@ var rings = map[string]int{
 	// 0: words
 	"internal/fault": 0, "internal/llm": 0,
 	// 1: pure logic
-	"internal/jsonscan": 1, "internal/nearest": 1, "internal/sse": 1, "internal/wire": 1, "internal/resilience": 1,
+	"internal/jsonscan": 1, "internal/nearest": 1, "internal/sse": 1, "internal/wire": 1, "internal/openaiwords": 1, "internal/resilience": 1,
 	"internal/route": 1, "internal/failover": 1, "internal/journal": 1, "internal/sim": 1,
 	// 2: services
 	"internal/catalog": 2, "internal/threads": 2, "internal/health": 2, "internal/attempt": 2, "internal/identity": 2, "internal/budget": 2,

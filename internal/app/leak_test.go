@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -71,38 +71,98 @@ func (s *stack) chats(name string) []mock.Seen {
 // 10,000 requests over real TCP, a third of them cancelled by the client at any moment, a tenth of a's answers failing: afterwards
 // goroutines, connections and memory are what they were.
 func TestNothingLeaks(t *testing.T) {
-	total := 10_000
+	usual := mock.Behaviour{Latency: time.Millisecond, ChunkDelay: 100 * time.Microsecond, Chunks: 10}
+	c := &crowd{
+		config: `
+providers:
+  a: {type: openai, base_url: "%s", api_key: sk-key-of-a, models: [m]}
+  b: {type: openai, base_url: "%s", api_key: sk-key-of-b, models: [m2]}
+models: {demo: {targets: [a/m, b/m2]}}
+`,
+		scripts: []mock.Script{{
+			Defaults: usual,
+			Rules:    []mock.Rule{{Probability: 0.05, Do: mock.Behaviour{Status: 500}}, {Probability: 0.05, Do: mock.Behaviour{Reset: mock.After(2)}}},
+		}, {Defaults: usual}},
+		ask: func(n int) request {
+			return request{path: "/v1/chat/completions", body: fmt.Sprintf(`{"model":"demo","stream":%t,"messages":[{"role":"user","content":"hi"}]}`, n%2 == 0)}
+		},
+	}
+	c.run(t, 10_000)
+}
+
+// crowd is many clients at once.
+type crowd struct {
+	// config has a %s for the base URL of each script's provider.
+	config  string
+	scripts []mock.Script
+	// ask is the n-th request.
+	ask func(n int) request
+
+	url       string
+	transport *http.Transport
+	app       *App
+	mocks     []*mock.Provider
+
+	cancelled, answered, failed atomic.Int64
+}
+
+// request is what one client of a crowd asks, and what it makes of a whole answer; nil: nothing.
+type request struct {
+	path, body string
+	header     map[string]string
+	check      func(status int, body string)
+}
+
+// run has total requests made, a third of which are given up, and looks at what is left then.
+func (c *crowd) run(t *testing.T, total int) {
 	if testing.Short() {
-		total = 1_000
+		total /= 10
 	}
-	broken := mock.Behaviour{Status: 500}
-	script := mock.Script{
-		Defaults: mock.Behaviour{Latency: time.Millisecond, ChunkDelay: 100 * time.Microsecond, Chunks: 10},
-		Rules:    []mock.Rule{{Probability: 0.05, Do: broken}, {Probability: 0.05, Do: mock.Behaviour{Reset: mock.After(2)}}},
+	c.start(t)
+	c.spread(t, 0, total/20) // pools and histograms fill
+	goroutines, heap := c.rest()
+	c.spread(t, total/20, total)
+	goroutinesAfter, heapAfter := c.rest()
+	if goroutinesAfter > goroutines+3 {
+		t.Errorf("goroutines: %d before, %d after\n%s", goroutines, goroutinesAfter, stacks())
 	}
-	ctx := t.Context()
-	urls := []any{"127.0.0.1:0"}
-	mocks := []*mock.Provider{}
-	for _, sc := range []mock.Script{script, {Defaults: script.Defaults}} {
+	if heapAfter > heap+4<<20 {
+		t.Errorf("heap: %d KiB before, %d KiB after", heap>>10, heapAfter>>10)
+	}
+	if n := c.app.ingress.InFlight(); n != 0 {
+		t.Errorf("%d requests in flight after the last", n)
+	}
+	for name := range c.app.upstreams {
+		if s := c.app.health.Provider(name).Snapshot(time.Now()); s.InFlight != 0 {
+			t.Errorf("%s: %d permits were never settled", name, s.InFlight)
+		}
+	}
+	for i, p := range c.mocks {
+		if n := p.Counts().InFlight; n != 0 {
+			t.Errorf("provider %d still serves %d requests", i, n)
+		}
+	}
+	if c.cancelled.Load() < int64(total/10) || c.failed.Load() > 0 {
+		t.Errorf("cancelled %d, failed %d: the test did not do what it is for", c.cancelled.Load(), c.failed.Load())
+	}
+	t.Logf("goroutines %d -> %d, heap %d -> %d KiB, cancelled %d, answered %d", goroutines, goroutinesAfter, heap>>10, heapAfter>>10,
+		c.cancelled.Load(), c.answered.Load())
+}
+
+func (c *crowd) start(t *testing.T) {
+	urls := []any{}
+	for _, sc := range c.scripts {
 		p := mock.New(sc)
-		server, err := mock.Listen(ctx, "127.0.0.1:0", p)
+		server, err := mock.Listen(t.Context(), "127.0.0.1:0", p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer server.Close()
-		mocks = append(mocks, p)
-		urls = append(urls, server.URL())
+		t.Cleanup(func() { _ = server.Close() })
+		c.mocks = append(c.mocks, p)
+		urls = append(urls, strings.TrimSuffix(server.URL(), "/v1"))
 	}
-	facts := &counter{}
 	a, err := New(Options{
-		Config: parse(t, fmt.Sprintf(`
-server: {listen: %q}
-providers:
-  a: {type: openai, base_url: %q, api_key: sk-key-of-a, models: [m]}
-  b: {type: openai, base_url: %q, api_key: sk-key-of-b, models: [m2]}
-models: {demo: {targets: [a/m, b/m2]}}
-resilience: {circuit_breaker: {failure_threshold: 0}}
-`, urls...)),
+		Config: parse(t, "server: {listen: \"127.0.0.1:0\"}\nresilience: {circuit_breaker: {failure_threshold: 0}}\n"+fmt.Sprintf(c.config, urls...)),
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -111,95 +171,71 @@ resilience: {circuit_breaker: {failure_threshold: 0}}
 	if err := a.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer a.Stop(context.Background()) //nolint:errcheck // checked by what is left
-	url := "http://" + a.Addr().String() + "/v1/chat/completions"
-	transport := &http.Transport{MaxIdleConnsPerHost: 64}
-	client := &http.Client{Transport: transport}
-	ask := func(n int) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		if n%3 == 0 {
-			time.AfterFunc(time.Duration(rand.IntN(3000))*time.Microsecond, cancel)
-		}
-		body := fmt.Sprintf(`{"model":"demo","stream":%t,"messages":[{"role":"user","content":"hi"}]}`, n%2 == 0)
-		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader([]byte(body)))
-		req.Header.Set("Content-Type", "application/json")
-		res, err := client.Do(req)
-		if err != nil {
-			facts.cancelled.Add(1)
-			return
-		}
-		if _, err := io.Copy(io.Discard, res.Body); err != nil {
-			facts.cancelled.Add(1)
-		}
-		_ = res.Body.Close()
-		facts.status(res.StatusCode)
-	}
-	spread := func(from, to int) {
-		var wg sync.WaitGroup
-		var next atomic.Int64
-		next.Store(int64(from))
-		for range 32 {
-			wg.Go(func() {
-				for n := int(next.Add(1)); n <= to; n = int(next.Add(1)) {
-					ask(n)
-				}
-			})
-		}
-		wg.Wait()
-	}
-	rest := func() (goroutines int, heap uint64) {
-		transport.CloseIdleConnections()
-		a.upstreamsIdle()
-		for range 200 { // connections close in their own time
-			runtime.GC()
-			if goroutines = runtime.NumGoroutine(); goroutines < 20 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return goroutines, m.HeapAlloc
-	}
-	spread(0, 500) // pools and histograms fill
-	goroutines, heap := rest()
-	spread(500, total)
-	goroutinesAfter, heapAfter := rest()
-	if goroutinesAfter > goroutines+3 {
-		t.Errorf("goroutines: %d before, %d after\n%s", goroutines, goroutinesAfter, stacks())
-	}
-	if heapAfter > heap+4<<20 {
-		t.Errorf("heap: %d KiB before, %d KiB after", heap>>10, heapAfter>>10)
-	}
-	if n := a.ingress.InFlight(); n != 0 {
-		t.Errorf("%d requests in flight after the last", n)
-	}
-	for _, name := range []string{"a", "b"} {
-		if s := a.health.Provider(name).Snapshot(time.Now()); s.InFlight != 0 {
-			t.Errorf("%s: %d permits were never settled", name, s.InFlight)
-		}
-	}
-	for i, p := range mocks {
-		if c := p.Counts(); c.InFlight != 0 {
-			t.Errorf("provider %d still serves %d requests", i, c.InFlight)
-		}
-	}
-	if facts.cancelled.Load() < int64(total/10) || facts.failed.Load() > 0 {
-		t.Errorf("cancelled %d, failed %d: the test did not do what it is for", facts.cancelled.Load(), facts.failed.Load())
-	}
-	t.Logf("goroutines %d -> %d, heap %d -> %d KiB, cancelled %d, answered %d", goroutines, goroutinesAfter, heap>>10, heapAfter>>10,
-		facts.cancelled.Load(), facts.answered.Load())
+	t.Cleanup(func() { _ = a.Stop(context.Background()) }) // checked by what is left
+	c.app, c.url, c.transport = a, "http://"+a.Addr().String(), &http.Transport{MaxIdleConnsPerHost: 64}
 }
 
-type counter struct{ cancelled, answered, failed atomic.Int64 }
+// spread makes the requests from one number to another, 32 at a time.
+func (c *crowd) spread(t *testing.T, from, to int) {
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	next.Store(int64(from))
+	for range 32 {
+		wg.Go(func() {
+			for n := int(next.Add(1)); n <= to; n = int(next.Add(1)) {
+				c.one(t.Context(), n)
+			}
+		})
+	}
+	wg.Wait()
+}
 
-func (c *counter) status(code int) {
-	if code == http.StatusOK {
+func (c *crowd) one(ctx context.Context, n int) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if n%3 == 0 {
+		time.AfterFunc(time.Duration(rand.IntN(3000))*time.Microsecond, cancel)
+	}
+	q := c.ask(n)
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, c.url+q.path, strings.NewReader(q.body))
+	req.Header.Set("Content-Type", "application/json")
+	for name, v := range q.header {
+		req.Header.Set(name, v)
+	}
+	res, err := (&http.Client{Transport: c.transport}).Do(req)
+	if err != nil {
+		c.cancelled.Add(1)
+		return
+	}
+	body, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	switch {
+	case err != nil:
+		c.cancelled.Add(1)
+	case q.check != nil:
 		c.answered.Add(1)
-	} else {
+		q.check(res.StatusCode, string(body))
+	case res.StatusCode == http.StatusOK:
+		c.answered.Add(1)
+	default:
 		c.failed.Add(1)
 	}
+}
+
+// rest is what there is when nothing is asked.
+func (c *crowd) rest() (goroutines int, heap uint64) {
+	c.transport.CloseIdleConnections()
+	c.app.upstreamsIdle()
+	for range 200 { // connections close in their own time
+		runtime.GC()
+		if goroutines = runtime.NumGoroutine(); goroutines < 20 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return goroutines, m.HeapAlloc
 }
 
 // upstreamsIdle closes idle upstream connections.

@@ -187,6 +187,7 @@ func TestEveryFaultInEveryPair(t *testing.T) {
 	for _, f := range pairFaults {
 		for _, vendor := range vendors {
 			t.Run(f.name+" at "+vendor, func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					faulty, well := steady(), steady()
 					faulty.Text, well.Text = strings.Repeat("a", pairText), strings.Repeat("b", pairText)

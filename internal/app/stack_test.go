@@ -89,7 +89,8 @@ func newStack(t testing.TB, text string, scripts map[string]mock.Script) *stack 
 	return newStackWith(t, parse(t, text), scripts, slog.New(slog.DiscardHandler))
 }
 
-func newStackWith(t testing.TB, cfg *config.Config, scripts map[string]mock.Script, log *slog.Logger) *stack {
+// newStackWith is newStack with what else it takes: a log, and what must be there before the gateway starts.
+func newStackWith(t testing.TB, cfg *config.Config, scripts map[string]mock.Script, log *slog.Logger, before ...func(*stack)) *stack {
 	t.Helper()
 	s := &stack{t: t, net: testkit.NewNet(), mocks: map[string]*mock.Provider{}, facts: &recorder{}}
 	for name, script := range scripts {
@@ -97,6 +98,9 @@ func newStackWith(t testing.TB, cfg *config.Config, scripts map[string]mock.Scri
 		p := mock.New(script)
 		s.mocks[name] = p
 		s.net.Serve(t, name+":80", p)
+	}
+	for _, f := range before {
+		f(s)
 	}
 	a, err := New(Options{
 		Config: cfg, Logger: log, Sinks: []journal.Sink{s.facts}, Dial: s.net.DialContext,

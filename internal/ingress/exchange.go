@@ -40,6 +40,7 @@ type exchange struct {
 	call  attempt.Call
 	label string
 	out   response
+	told  bool // the journal has the fact of this request
 }
 
 // place is what the path says of a request, in dialects that say it there.
@@ -66,6 +67,7 @@ func (x *exchange) serve() {
 		return
 	}
 	defer func() { x.call.Body.Release() }()
+	defer x.crashed()
 	x.call.Body, x.call.Dialect, x.call.Header, x.call.Start = body, x.dialect, x.r.Header, x.start
 	if f := x.readRequest(); f != nil {
 		x.refuse(*f)
@@ -280,12 +282,34 @@ func (x *exchange) end(res *attempt.Result) {
 	}
 }
 
+// crashed tells the client and the journal of a panic on the way, which is a bug of ours: net/http writes it to the log
+// and closes the connection after it. Of a request that came to its end it says nothing.
+func (x *exchange) crashed() {
+	if x.told {
+		return
+	}
+	x.out.stop()
+	f := failure(http.StatusInternalServerError, codeInternal, "the gateway met a bug of its own; its log tells more")
+	f.RequestID = x.id
+	x.tell(&attempt.Result{Committed: x.out.committed}, f.Status, f.Code)
+	switch {
+	case x.out.committed && !x.out.stream: // broken off
+	case x.out.opened:
+		x.out.fail(f)
+	default:
+		x.limitWrite()
+		writeFailure(x.w, x.dialect, f, nil)
+		_ = x.control.Flush() // nothing else sends it
+	}
+}
+
 // statusClientGone is the status of a request whose client left before its answer was whole. A client that closed
 // only its sending side, which looks the same, may still read it: an empty 200 or a clean end would be a lie to it.
 const statusClientGone = 499
 
 // tell states the fact of this request.
 func (x *exchange) tell(res *attempt.Result, status int, code string) {
+	x.told = true
 	now := time.Now()
 	fact := journal.Request{
 		ID: x.id, Start: x.start, Dialect: x.dialect.Name(), Stream: x.call.Request.Stream, Key: x.key,

@@ -36,6 +36,7 @@ const (
 	codeNotFound        = "not_found"
 	codeShuttingDown    = "shutting_down"
 	codeClientGone      = "client_gone"
+	codeInternal        = "internal_error"
 )
 
 // failure makes a Failure.

@@ -80,3 +80,30 @@ func BenchmarkWalkChunk(b *testing.B) {
 		}
 	}
 }
+
+// Texts there and back: the words of a stream, a conversation's turns, and a page without anything to escape.
+func BenchmarkText(b *testing.B) {
+	prose := strings.Repeat("the log says \"no pattern\".\nThe breaker opened after five of them — café, naïve, 東京. ", 10)
+	for name, text := range map[string]string{"word": " breaker", "prose": prose, "plain": strings.Repeat("the log says no ", 60), "Japanese": strings.Repeat("東京の夜は明るい。", 35)} {
+		quoted := AppendString(nil, text)
+		b.Run(name+"/quote", func(b *testing.B) {
+			dst := make([]byte, 0, 2*len(text))
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				AppendString(dst, text)
+			}
+		})
+		b.Run(name+"/read", func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			r := New(quoted)
+			for b.Loop() {
+				r.pos = 0
+				if got, _ := r.Text(); len(got) != len(text) {
+					b.Fatal(got)
+				}
+			}
+		})
+	}
+}

@@ -10,102 +10,104 @@ const hexDigits = "0123456789abcdef"
 
 // AppendString appends s as a JSON string, quotes included. Only what must be escaped is; bytes that are not UTF-8
 // become U+FFFD.
-func AppendString(dst []byte, s string) []byte {
+func AppendString(dst []byte, s string) []byte { return AppendText(dst, []byte(s)) }
+
+// AppendText is AppendString of bytes.
+func AppendText(dst, text []byte) []byte {
 	dst = append(dst, '"')
-	done := 0
-	for i := 0; ; {
-		if i = plainText(s, i); i == len(s) {
-			break
+	for done, i := 0, 0; ; done = i {
+		i = plain(text, i)
+		dst = append(dst, text[done:i]...)
+		if i == len(text) {
+			return append(dst, '"')
 		}
-		c := s[i]
-		if c < utf8.RuneSelf {
-			dst = append(dst, s[done:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\n':
-				dst = append(dst, '\\', 'n')
-			case '\r':
-				dst = append(dst, '\\', 'r')
-			case '\t':
-				dst = append(dst, '\\', 't')
-			default:
-				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-			}
-			i++
-			done = i
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && size == 1 {
-			dst = append(dst, s[done:i]...)
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '\n':
+			dst = append(dst, '\\', 'n')
+		case c == '\r':
+			dst = append(dst, '\\', 'r')
+		case c == '\t':
+			dst = append(dst, '\\', 't')
+		case c < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		default:
 			dst = append(dst, "\uFFFD"...)
-			done = i + size
 		}
-		i += size
+		i++
 	}
-	dst = append(dst, s[done:]...)
-	return append(dst, '"')
 }
 
 // AppendUnescaped appends the text of a valid string's inside. Half a surrogate pair and bytes that are not UTF-8
 // become U+FFFD.
 func AppendUnescaped(dst, raw []byte) []byte {
-	for i := 0; i < len(raw); {
-		c := raw[i]
+	for done, i := 0, 0; ; done = i {
+		i = plain(raw, i)
+		dst = append(dst, raw[done:i]...)
 		switch {
-		case c == '\\':
-			if raw[i+1] == 'u' {
-				r := hex4(raw[i+2:])
-				i += 6
-				if utf16.IsSurrogate(r) {
-					low := rune(-1)
-					if i+6 <= len(raw) && raw[i] == '\\' && raw[i+1] == 'u' {
-						low = hex4(raw[i+2:])
-					}
-					if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-						i += 6
-					}
-				}
-				dst = utf8.AppendRune(dst, r)
-				continue
-			}
+		case i == len(raw):
+			return dst
+		case raw[i] != '\\': // no quote or control character can stand here
+			dst = append(dst, "\uFFFD"...)
+			i++
+		case raw[i+1] != 'u':
 			dst = append(dst, unescape(raw[i+1]))
 			i += 2
-		case c < utf8.RuneSelf:
-			end := plainBytes(raw, i+1) // a control character or a quote cannot stand here
-			dst = append(dst, raw[i:end]...)
-			i = end
 		default:
-			r, size := utf8.DecodeRune(raw[i:])
+			r := hex4(raw[i+2:])
+			i += 6
+			if utf16.IsSurrogate(r) {
+				low := rune(-1)
+				if i+6 <= len(raw) && raw[i] == '\\' && raw[i+1] == 'u' {
+					low = hex4(raw[i+2:])
+				}
+				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+					i += 6
+				}
+			}
 			dst = utf8.AppendRune(dst, r)
+		}
+	}
+}
+
+// plain is the first place from i on of a byte that has to be escaped in a string, or is not UTF-8; len(b) if there is
+// none.
+func plain(b []byte, i int) int {
+	for {
+		if i = plainASCII(b, i); i == len(b) || b[i] < utf8.RuneSelf {
+			return i
+		}
+		for i < len(b) && b[i] >= utf8.RuneSelf {
+			r, size := utf8.DecodeRune(b[i:])
+			if r == utf8.RuneError && size == 1 {
+				return i
+			}
 			i += size
 		}
 	}
-	return dst
 }
 
-// plainText is the first place from i on of a byte that is not ASCII or has to be escaped; len(s) if there is none.
-func plainText(s string, i int) int {
-	for ; i+8 <= len(s); i += 8 {
-		p := s[i : i+8]
-		w := uint64(p[0]) | uint64(p[1])<<8 | uint64(p[2])<<16 | uint64(p[3])<<24 |
-			uint64(p[4])<<32 | uint64(p[5])<<40 | uint64(p[6])<<48 | uint64(p[7])<<56
-		if m := special(w) | w&tops; m != 0 {
+// plainASCII is plain where all beyond ASCII counts as not plain.
+func plainASCII(b []byte, i int) int {
+	for ; i+32 <= len(b); i += 32 {
+		p := (*[32]byte)(b[i:])
+		if m := unplain(load(p[0:])); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
+		m1, m2, m3 := unplain(load(p[8:])), unplain(load(p[16:])), unplain(load(p[24:]))
+		switch {
+		case m1|m2|m3 == 0:
+		case m1 != 0:
+			return i + 8 + bits.TrailingZeros64(m1)>>3
+		case m2 != 0:
+			return i + 16 + bits.TrailingZeros64(m2)>>3
+		default:
+			return i + 24 + bits.TrailingZeros64(m3)>>3
+		}
 	}
-	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' && s[i] < utf8.RuneSelf {
-		i++
-	}
-	return i
-}
-
-// plainBytes is plainText of bytes.
-func plainBytes(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
-		w := load(b[i : i+8])
-		if m := special(w) | w&tops; m != 0 {
+		if m := unplain(load(b[i:])); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}

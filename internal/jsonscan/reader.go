@@ -47,6 +47,8 @@ type Reader struct {
 	fresh bool // just after an opening brace or bracket
 	bad   problem
 	at    int
+	// scratch is where Text unescapes: the copy that it gives is no larger than the text then, and the only one.
+	scratch []byte
 }
 
 // New reads text.
@@ -231,7 +233,8 @@ func StringEnd(text []byte, from int) int {
 func (r *Reader) Text() (text string, ok bool) {
 	raw, escaped, ok := r.str()
 	if escaped || !utf8.Valid(raw) {
-		return string(AppendUnescaped(nil, raw)), true
+		r.scratch = AppendUnescaped(r.scratch[:0], raw)
+		return string(r.scratch), true
 	}
 	return string(raw), ok
 }

@@ -143,11 +143,16 @@ const (
 
 // special has the top bit set of the first byte of w that ends a run of plain string bytes: a quote, a backslash or a
 // control character. Bits above that one may be wrong; bytes above 0x7f are plain.
-func special(w uint64) uint64 {
+func special(w uint64) uint64 { return found(w) &^ w & tops }
+
+// unplain is special, but bytes above 0x7f are not plain.
+func unplain(w uint64) uint64 { return (found(w) | w) & tops }
+
+func found(w uint64) uint64 {
 	// Flipping bit 1 puts the quote (0x22) just above the control characters, so that one subtraction finds both.
 	quoteOrControl := (w ^ 0x02*ones) - 0x21*ones
 	backslash := (w ^ '\\'*ones) - ones
-	return (quoteOrControl | backslash) &^ w & tops
+	return quoteOrControl | backslash
 }
 
 func load(b []byte) uint64 {

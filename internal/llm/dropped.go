@@ -22,10 +22,16 @@ const (
 	DropStrict      = "strict"
 	DropToolErrors  = "tool_result_error"
 	DropNames       = "name" // of participants
+	// DropMore stands for all names beyond the bound.
+	DropMore = "more"
 )
 
-// maxDropped bounds what is noted of one request; a header has to carry it.
-const maxDropped = 32
+// What is noted of one request is bounded, for a header has to carry it and clients make up names: so many names beside the
+// words above, each of so many bytes.
+const (
+	maxDropped = 32
+	maxName    = 64
+)
 
 // Add notes names; a nil receiver notes nothing.
 func (d *Dropped) Add(names ...string) {
@@ -33,10 +39,45 @@ func (d *Dropped) Add(names ...string) {
 		return
 	}
 	for _, n := range names {
-		if n != "" && len(d.names) < maxDropped && !slices.Contains(d.names, n) {
+		if n == "" {
+			continue
+		}
+		if len(d.names) >= maxDropped && !ours(n) {
+			n = DropMore
+		}
+		if n = printable(n); !slices.Contains(d.names, n) {
 			d.names = append(d.names, n)
 		}
 	}
+}
+
+// ours says whether a name is none that a client made up.
+func ours(name string) bool {
+	switch name {
+	case DropImages, DropDocuments, DropAudio, DropVideo, DropFileIDs, "tools", DropReasoning, DropSignatures, DropCitations,
+		DropServerTools, DropCache, DropCustomTools, DropStrict, DropToolErrors, DropNames:
+		return true
+	}
+	return false
+}
+
+// printable is a name that can stand in a list in a header: in ASCII, without spaces and commas, and short.
+func printable(name string) string {
+	bad := func(c byte) bool { return c <= ' ' || c >= 0x7f || c == ',' }
+	clean := len(name) <= maxName
+	for i := 0; i < len(name) && clean; i++ {
+		clean = !bad(name[i])
+	}
+	if clean {
+		return name
+	}
+	out := []byte(name[:min(len(name), maxName)])
+	for i, c := range out {
+		if bad(c) {
+			out[i] = '_'
+		}
+	}
+	return string(out)
 }
 
 // Names are what was noted, to be read only.

@@ -19,7 +19,7 @@ var (
 //   - what belongs to the connection (RFC 9110 §7.6.1), with the names that Connection lists, and what describes the
 //     body as the caller sent it;
 //   - credentials, in every place that clients put one: they are for the gateway, and the account that the request
-//     goes to is the gateway's (OpenAI-Organization and OpenAI-Project name the caller's);
+//     goes to is the gateway's (OpenAI-Organization, OpenAI-Project and ChatGPT-Account-Id name the caller's);
 //   - what tells where the caller is or which web page it runs in;
 //   - what is for another vendor's API, or speaks of another than the one that this request is for (foreign);
 //   - the gateway's own controls.
@@ -95,17 +95,22 @@ func withheld(name string) bool {
 	switch name {
 	case "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Te", "Trailer", "Transfer-Encoding",
 		"Upgrade", "Host", "Expect", "Accept-Encoding", "Digest", "Http2-Settings",
-		"Openai-Organization", "Openai-Project",
+		"Openai-Organization", "Openai-Project", "Chatgpt-Account-Id",
 		"Forwarded", "Via", "X-Real-Ip", "True-Client-Ip", "X-Client-Ip", "Cdn-Loop", "Origin", "Referer":
 		return true
 	case "Idempotency-Key", "X-Idempotency-Key":
 		return false
 	}
-	for _, prefix := range [...]string{"Content-", "X-Evergate-", "X-Forwarded-", "Cf-", "Sec-", "Cookie"} {
+	for _, prefix := range [...]string{"Content-", "X-Evergate-", "X-Forwarded-", "Cf-", "Sec-"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
 	}
+	return credentialHeader(name)
+}
+
+// credentialHeader says whether a header, by its canonical name, carries a credential.
+func credentialHeader(name string) bool {
 	// Authorization and Proxy-Authorization, X-Api-Key, Api-Key, X-Goog-Api-Key, Ocp-Apim-Subscription-Key,
 	// X-Auth-Token, X-Amz-Security-Token, Helicone-Auth and those that are yet to be thought of.
 	for _, suffix := range [...]string{"Key", "Token", "Authorization", "Auth", "Secret", "Password"} {
@@ -113,7 +118,7 @@ func withheld(name string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.HasPrefix(name, "Cookie")
 }
 
 // listed says whether a Connection header names the header.

@@ -96,7 +96,7 @@ func (m *masker) own(b []byte) []span {
 // keyPrefixes begin the keys of well-known providers.
 var keyPrefixes = []string{
 	"sk-", "sk_", "pk-", "rk-", "gsk_", "xai-", "AIza", "pplx-", "hf_", "r8_", "fw_", "csk-", "tgp_v1_", "nvapi-",
-	"AKIA", "ASIA", "ya29", "eyJ", "ghp_", "gho_", "github_pat_", "dop_v1_", "glpat-",
+	"AKIA", "ASIA", "IQoJ", "ABSK", "ya29", "eyJ", "ghp_", "gho_", "github_pat_", "dop_v1_", "glpat-",
 }
 
 // keyWords announce a credential: a long random run after one of them is taken for one.
@@ -117,7 +117,7 @@ func lookalikes(b []byte) []span {
 			continue
 		}
 		end := i
-		for end < len(b) && tokenByte(b[end]) {
+		for end < len(b) && (tokenByte(b[end]) || b[end] == '.' && dotted(b[i:end]) && end+1 < len(b) && tokenByte(b[end+1])) {
 			end++
 		}
 		if credential(b, i, end) {
@@ -126,6 +126,11 @@ func lookalikes(b []byte) []span {
 		i = end
 	}
 	return spans
+}
+
+// dotted says whether a run begins a token that has dots in it: Google's access tokens, and JSON web tokens.
+func dotted(run []byte) bool {
+	return bytes.HasPrefix(run, []byte("ya29")) || bytes.HasPrefix(run, []byte("eyJ"))
 }
 
 // credential says whether the run b[from:to] looks like one, by itself or by the words before it.

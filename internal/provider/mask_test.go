@@ -30,7 +30,12 @@ func TestMask(t *testing.T) {
 		{"groq", "gsk_abcd1234", "***"},
 		{"xai", "bad key xai-abcdefgh", "bad key ***"},
 		{"google", "key AIzaSyA-1234567 is bad", "key *** is bad"},
-		{"jwt", "token eyJhbGciOi.eyJzdWIiOi.c2lnbmF0", "token ***.***.c2lnbmF0"},
+		{"jwt", "token eyJhbGciOi.eyJzdWIiOi.c2lnbmF0", "token ***"},
+		{"jwt at the end of a sentence", "token eyJhbGciOi.eyJzdWIiOi.c2lnbmF0. It", "token ***. It"},
+		{"google's access token", `{"access":"ya29.a0AfH6SMBx9QwErT_-abc"}`, `{"access":"***"}`},
+		{"google's other access token", "got ya29.c.c0ASRK0Gb123 here", "got *** here"},
+		{"aws session token", "x-amz-date:1\nIQoJb3JpZ2luX2VjEJr//////////wEa", "x-amz-date:1\n***"},
+		{"bedrock key", "ABSKQmVkcm9ja0FQSUtleS1hYmNk is not valid", "*** is not valid"},
 		{"bearer", "Authorization: Bearer abcdefgh-ijkl", "Authorization: Bearer ***"},
 		{"deepseek's form", "Your api key: ****ekey is invalid", "Your api key: *** is invalid"},
 		{"random after a key word", "api_key=0123456789abcdef0123456789abcdef rejected", "api_key=*** rejected"},
@@ -46,6 +51,18 @@ func TestMask(t *testing.T) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// Of the configured headers those that carry a credential are masked, and no others: they may say what is in every text.
+func TestMaskConfiguredHeaders(t *testing.T) {
+	o := Options{Headers: map[string]Secret{
+		"X-Gateway-Token": "hunter2-hunter2-hunter2", "Authorization": "Basic b3BlcmF0b3I6aHVudGVyMg", "Cookie": "sid=correct-horse",
+		"Http-Referer": "https://example.com", "Openai-Beta": "assistants=v2",
+	}}
+	got := newMasker(o.secrets()).text("a hunter2-hunter2-hunter2 b b3BlcmF0b3I6aHVudGVyMg c correct-horse d https://example.com e assistants=v2 f Basic needs")
+	if want := "a *** b *** c *** d https://example.com e assistants=v2 f Basic needs"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

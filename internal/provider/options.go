@@ -1,7 +1,9 @@
 package provider
 
 import (
+	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -73,6 +75,16 @@ func (o *Options) secrets() []Secret {
 	var out []Secret
 	for _, c := range o.Credentials {
 		out = append(out, c.Value)
+	}
+	for name, v := range o.Headers {
+		if name = http.CanonicalHeaderKey(name); !credentialHeader(name) {
+			continue // what is no credential may be in any text
+		}
+		value := v.Reveal()
+		if _, rest, ok := strings.Cut(value, " "); ok && strings.HasSuffix(name, "Authorization") {
+			value = rest // the scheme is none
+		}
+		out = append(out, Secret(value))
 	}
 	return append(out, o.AWS.SecretAccessKey, o.AWS.SessionToken, o.Entra.ClientSecret)
 }

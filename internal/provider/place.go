@@ -60,6 +60,23 @@ func (c *Client) placed(r *attempt.Outgoing, path, query string) (*http.Request,
 	return t, nil
 }
 
+// climbs says whether an escaped path has a segment "." or "..", for servers that decode it once and for those that decode it
+// again, or cannot be decoded.
+func climbs(path string) bool {
+	for first := true; ; first = false {
+		for segment := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
+			if segment == "." || segment == ".." {
+				return true
+			}
+		}
+		plain, err := url.PathUnescape(path)
+		if err != nil || plain == path {
+			return err != nil && first // a percent sign of the name's own ends the matter
+		}
+		path = plain
+	}
+}
+
 // below appends an escaped path, which begins with a slash or once with "../", to the base's path, and the query to
 // the base's query. Model names are a part of some paths and come from callers: no path with a segment "." or ".." is
 // made, however it is escaped, because it is anyone's guess which of the servers on the way resolves it.
@@ -70,16 +87,11 @@ func below(base *url.URL, path, query string) (*url.URL, error) {
 	if rest, ok := strings.CutPrefix(path, up); ok {
 		root, path = root[:max(strings.LastIndexByte(root, '/'), 0)], "/"+rest
 	}
-	plain, err := url.PathUnescape(path)
-	if err != nil || !strings.HasPrefix(path, "/") {
+	if !strings.HasPrefix(path, "/") || climbs(path) {
 		return nil, errOutside
 	}
-	for segment := range strings.FieldsFuncSeq(plain, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if segment == "." || segment == ".." {
-			return nil, errOutside
-		}
-	}
 	whole := root + path
+	var err error
 	if u.Path, err = url.PathUnescape(whole); err != nil {
 		return nil, errOutside
 	}

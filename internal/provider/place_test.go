@@ -37,6 +37,9 @@ func TestBelow(t *testing.T) {
 		{"dots at the end", "https://up.test/v1", "/models/..", "", ""},
 		{"up twice", "https://up.test/a/b/v1", "../../models", "", ""},
 		{"relative", "https://up.test/v1", "chat", "", ""},
+		{"dots escaped twice", "https://up.test/v1", "/models/%252e%252e%252fadmin", "", ""},
+		{"dots escaped often", "https://up.test/v1", "/models/x%25252F..%25252Fadmin", "", ""},
+		{"a percent sign of its own", "https://up.test/v1", "/models/100%25zz", "", "https://up.test/v1/models/100%25zz"},
 		{"bad escape", "https://up.test/v1", "/models/%zz", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -28,26 +27,26 @@ func TestSDKs(t *testing.T) {
 	beta.ensure(t)
 	g := serve(t, modelConfig(moody(t).URL), "")
 	t.Run("go", func(t *testing.T) { goSDK(t, g.url) })
-	t.Run("python", func(t *testing.T) {
-		scriptSDK(t, g.url, venvPython, filepath.Join(repo, "tests/sdk/python/sdk.py"))
-	})
-	t.Run("typescript", func(t *testing.T) {
-		scriptSDK(t, g.url, "node", filepath.Join(repo, "tests/sdk/ts/build/sdk.js"))
-	})
-}
-
-// scriptSDK runs a script that prints a line for each check and reports each as a test of its own.
-func scriptSDK(t *testing.T, url string, argv ...string) {
-	env := []string{"EVERGATE_URL=" + url}
+	env := []string{"EVERGATE_URL=" + g.url}
 	for name, value := range sdkEnv {
 		env = append(env, name+"="+value)
 	}
+	t.Run("python", func(t *testing.T) { runScript(t, env, sdkChecks, command("sdk.py")...) })
+	t.Run("typescript", func(t *testing.T) { runScript(t, env, sdkChecks, command("sdk.js")...) })
+}
+
+// runScript runs a script that prints a line for each check, and reports each as a test of its own. want are the checks that
+// there must be.
+func runScript(t *testing.T, env, want []string, argv ...string) {
+	t.Helper()
 	p := start(t, strings.Join(argv, " "), env, argv...)
-	if code := p.exitCode(t, 2*time.Minute); code != 0 {
+	if code := p.exitCode(t, 4*time.Minute); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	var seen []string
-	for lines := bufio.NewScanner(strings.NewReader(p.out.String())); lines.Scan(); {
+	lines := bufio.NewScanner(strings.NewReader(p.out.String()))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
 		var result struct {
 			Check string
 			Ms    int
@@ -63,7 +62,7 @@ func scriptSDK(t *testing.T, url string, argv ...string) {
 			}
 		})
 	}
-	if !slices.Equal(seen, sdkChecks) {
-		t.Errorf("checks that ran: %v\nthere must be:  %v", seen, sdkChecks)
+	if !slices.Equal(seen, want) {
+		t.Errorf("checks that ran: %v\nthere must be:  %v", seen, want)
 	}
 }

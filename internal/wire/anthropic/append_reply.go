@@ -24,6 +24,11 @@ func (Messages) AppendReply(dst []byte, a *llm.Reply, q *llm.Request) []byte {
 	calls, refuses, blocks := false, false, 0
 	for i := range c.Content {
 		p := &c.Content[i]
+		if p.Kind == llm.Reasoning && unasked(q) {
+			if p = keptThought(c.Content[i:], q); p == nil {
+				continue
+			}
+		}
 		from := len(dst)
 		if blocks > 0 {
 			dst = append(dst, ',')
@@ -53,6 +58,31 @@ func (Messages) AppendReply(dst []byte, a *llm.Reply, q *llm.Request) []byte {
 	dst = append(dst, `,"stop_details":null,"container":null,"usage":`...)
 	dst = appendUsage(dst, &a.Usage, a.ServiceTier)
 	return append(dst, '}')
+}
+
+// unasked says that the client did not ask for thoughts. Anthropic's own API gives none then, and the commonest line of
+// code there is, which reads the first block's text, would meet a thought: only what a tool call has to bring back goes out.
+func unasked(q *llm.Request) bool { return q.Reasoning == nil || q.Reasoning.Off }
+
+// keptSeal is the seal of a thought that was not asked for, as it comes back with the next turn; empty where it means
+// nothing without the text beside it.
+func keptSeal(s *llm.Seal) string {
+	if s == nil || s.Kind == llm.Signed {
+		return ""
+	}
+	return sealText(s, llm.Redacted)
+}
+
+// keptThought is what of a thought that was not asked for goes out, the first of rest: its seal, if a call needs it.
+func keptThought(rest []llm.Part, q *llm.Request) *llm.Part {
+	p := &rest[0]
+	if p.Text != "" {
+		q.Dropped.Add(llm.DropReasoning)
+	}
+	if len(rest) > 1 && rest[1].Kind == llm.ToolCall && keptSeal(p.Seal) != "" {
+		return &llm.Part{Kind: llm.Reasoning, Seal: p.Seal}
+	}
+	return nil
 }
 
 // messageID is an upstream's id as this dialect's: they all begin with msg_.

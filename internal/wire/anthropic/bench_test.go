@@ -85,7 +85,7 @@ func BenchmarkJudgeEvent(b *testing.B) {
 // One event from the upstream's bytes to the client's.
 func BenchmarkTranslateEvent(b *testing.B) {
 	data := []byte(saysText(" Hello"))
-	q := &llm.Request{Dropped: &llm.Dropped{}}
+	q := &llm.Request{Reasoning: &llm.Effort{}, Dropped: &llm.Dropped{}}
 	d, e := Messages{}.NewDecoder(), Messages{}.NewEncoder(q)
 	var order llm.Order
 	var out []byte

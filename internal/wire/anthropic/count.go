@@ -28,7 +28,7 @@ func (CountTokens) ReadRequest(body []byte) (wire.Request, error) { return readR
 
 // AppendRequest changes r in place; see [wire.Dialect].
 func (CountTokens) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
-	return appendRequest(dst, r, w)
+	return wire.AppendRewritten(dst, r, w)
 }
 
 // DecodeCounted reads the whole request, so that what nobody counts can be estimated ([llm.Estimate]). There is no

@@ -37,7 +37,7 @@ func (Messages) ReadRequest(body []byte) (wire.Request, error) {
 
 // AppendRequest changes r in place; see [wire.Dialect].
 func (Messages) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
-	return appendRequest(dst, r, w)
+	return wire.AppendRewritten(dst, r, w)
 }
 
 // Judge reads a whole message.

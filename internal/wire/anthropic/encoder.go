@@ -22,6 +22,7 @@ type encoder struct {
 	head    llm.PartKind // of the part that is open, whether its block is or not
 	custom  bool         // the part is a call whose input is text
 	sealed  string       // the seal of a call, which goes out behind it
+	kept    string       // the seal of a thought that nobody asked for, which goes out with the call that needs it
 	stop    llm.Stop
 	text    string // of the stop
 	calls   bool
@@ -106,6 +107,10 @@ func (e *encoder) partStart(dst []byte, head *llm.Part) []byte {
 	e.head = head.Kind
 	switch head.Kind {
 	case llm.ToolCall:
+		if e.kept != "" {
+			dst = e.redacted(dst, e.kept)
+			e.kept = ""
+		}
 		e.calls = true
 		e.custom = head.Call.Custom
 		dst = e.startBlock(dst)
@@ -179,6 +184,10 @@ func (e *encoder) delta(dst, text []byte) []byte {
 		dst = e.startDelta(dst)
 		dst = append(dst, `{"type":"text_delta","text":`...)
 	case llm.Reasoning:
+		if unasked(e.q) {
+			e.q.Dropped.Add(llm.DropReasoning)
+			return dst
+		}
 		dst = e.openThought(dst)
 		dst = e.startDelta(dst)
 		dst = append(dst, `{"type":"thinking_delta","thinking":`...)
@@ -221,6 +230,9 @@ func (e *encoder) seal(dst []byte, s *llm.Seal) []byte {
 		return dst
 	case e.head != llm.Reasoning:
 		e.q.Dropped.Add(llm.DropSignatures)
+		return dst
+	case unasked(e.q):
+		e.kept = keptSeal(s)
 		return dst
 	case s.Kind == llm.Redacted || s.Kind == llm.Encrypted && !e.open:
 		dst = e.stopBlock(dst)

@@ -48,7 +48,7 @@ func ends(stop llm.Stop, word string) *llm.Event {
 // A stream of a foreign upstream with everything in it, as a golden file.
 func TestEncoderGolden(t *testing.T) {
 	t.Parallel()
-	q := &llm.Request{Dropped: &llm.Dropped{}}
+	q := &llm.Request{Reasoning: &llm.Effort{}, Dropped: &llm.Dropped{}}
 	out := told(q,
 		&llm.Event{Kind: llm.Alive}, // before anything is said
 		&llm.Event{Kind: llm.Start, ID: "chatcmpl-u1", Model: "gpt-x", ServiceTier: "default"},
@@ -122,7 +122,7 @@ func TestEncoderStops(t *testing.T) {
 		"unknown":           {said, llm.OtherStop, "tea_break", "end_turn", nil},
 		"nothing said":      {nil, llm.EndTurn, "", "end_turn", nil},
 	} {
-		q := &llm.Request{Dropped: &llm.Dropped{}}
+		q := &llm.Request{Reasoning: &llm.Effort{}, Dropped: &llm.Dropped{}}
 		stream := told(q, append(append([]*llm.Event{{Kind: llm.Start, ID: "i", Model: "m"}}, c.events...), ends(c.stop, c.word))...)
 		if err := grammar(stream); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -158,7 +158,7 @@ func closing(stream []byte) []byte {
 
 func TestAppendReply(t *testing.T) {
 	t.Parallel()
-	q := &llm.Request{Dropped: &llm.Dropped{}}
+	q := &llm.Request{Reasoning: &llm.Effort{}, Dropped: &llm.Dropped{}}
 	a := &llm.Reply{
 		ID: "resp_1", Model: "m", ServiceTier: "default",
 		Usage: llm.Usage{Known: true, Input: 1000, CachedInput: 900, Output: 25},
@@ -291,7 +291,7 @@ func TestEncoderGrammar(t *testing.T) {
 			order.Put(ev, put)
 		}
 		order.End(put)
-		stream := told(&llm.Request{Dropped: &llm.Dropped{}}, events...)
+		stream := told(&llm.Request{Reasoning: &llm.Effort{}, Dropped: &llm.Dropped{}}, events...)
 		if err := grammar(stream); err != nil {
 			t.Fatalf("%v\n%s", err, stream)
 		}
@@ -354,5 +354,55 @@ func TestDecoderTellsTheSameTwice(t *testing.T) {
 				t.Errorf("%s with %q: %s", name, ends, diff)
 			}
 		}
+	}
+}
+
+// A client that did not ask for thoughts gets none: only what a call must bring back, right before it.
+func TestUnaskedThoughts(t *testing.T) {
+	t.Parallel()
+	sealed := func(kind llm.SealKind) *llm.Seal { return &llm.Seal{Vendor: llm.OpenAI, Kind: kind, Data: "d"} }
+	call := llm.Part{Kind: llm.ToolCall, Call: &llm.Call{ID: "c1", Name: "f", Arguments: "{}"}}
+	text := llm.Part{Kind: llm.Text, Text: "hi"}
+	for _, tc := range []struct {
+		name    string
+		content []llm.Part
+		want    string // types of the blocks
+	}{
+		{"text alone", []llm.Part{{Kind: llm.Reasoning, Text: "hm"}, text}, "text"},
+		{"sealed, before text", []llm.Part{{Kind: llm.Reasoning, Text: "hm", Seal: sealed(llm.Encrypted)}, text}, "text"},
+		{"sealed, before a call", []llm.Part{{Kind: llm.Reasoning, Text: "hm", Seal: sealed(llm.Encrypted)}, call}, "redacted_thinking tool_use"},
+		{"signed, before a call", []llm.Part{{Kind: llm.Reasoning, Text: "hm", Seal: sealed(llm.Signed)}, call}, "tool_use"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			reply := &llm.Reply{ID: "r", Model: "m", Choices: []llm.Choice{{Content: tc.content, Stop: llm.EndTurn}}}
+			q := &llm.Request{Dropped: &llm.Dropped{}}
+			var m struct{ Content []struct{ Type string } }
+			if err := json.Unmarshal(Messages{}.AppendReply(nil, reply, q), &m); err != nil {
+				t.Fatal(err)
+			}
+			var types []string
+			for _, b := range m.Content {
+				types = append(types, b.Type)
+			}
+			if got := strings.Join(types, " "); got != tc.want {
+				t.Errorf("reply: %s", got)
+			}
+			e := Messages{}.NewEncoder(q)
+			var stream []byte
+			llm.Unfold(reply, func(ev *llm.Event) { stream = e.Append(stream, ev) })
+			types = nil
+			for line := range strings.Lines(string(e.AppendEnd(stream))) {
+				var ev struct {
+					Block struct{ Type string } `json:"content_block"`
+				}
+				if data, ok := strings.CutPrefix(line, "data: "); ok && json.Unmarshal([]byte(data), &ev) == nil && ev.Block.Type != "" {
+					types = append(types, ev.Block.Type)
+				}
+			}
+			if got := strings.Join(types, " "); got != tc.want {
+				t.Errorf("stream: %s", got)
+			}
+		})
 	}
 }

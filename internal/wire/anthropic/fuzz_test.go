@@ -51,8 +51,8 @@ func FuzzEvents(f *testing.F) {
 		if diff := cmp.Diff(plain, aided); diff != "" {
 			t.Fatal(diff)
 		}
-		mustBeJSON(t, Messages{}.AppendReply(nil, fold.Reply(), &llm.Request{Dropped: &llm.Dropped{}}))
-		stream := sayAll(string(oneLine(first)), string(oneLine(second)))
+		mustBeJSON(t, Messages{}.AppendReply(nil, fold.Reply(), &llm.Request{Reasoning: &llm.Effort{}, Dropped: &llm.Dropped{}}))
+		stream := sayAll(string(jsonscan.OneLine(first)), string(jsonscan.OneLine(second)))
 		if body, err := (Messages{}).ReplyFromStream(stream); err == nil {
 			mustBeJSON(t, body)
 		}
@@ -134,7 +134,7 @@ func FuzzReply(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustBeJSON(t, Messages{}.AppendReply(nil, a, &llm.Request{Dropped: &llm.Dropped{}}))
+		mustBeJSON(t, Messages{}.AppendReply(nil, a, &llm.Request{Reasoning: &llm.Effort{}, Dropped: &llm.Dropped{}}))
 		stream, err := Messages{}.StreamFromReply(body, true)
 		if err != nil {
 			t.Fatal(err)

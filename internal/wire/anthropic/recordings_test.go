@@ -116,7 +116,7 @@ func TestRecordedStreamsToldAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := decodeStream(t, stream)
-			q := &llm.Request{Dropped: &llm.Dropped{}}
+			q := &llm.Request{Reasoning: &llm.Effort{}, Dropped: &llm.Dropped{}}
 			out := encodeStream(t, stream, q)
 			if name != "pause-turn-web-search-stream-sonnet-4.5.sse" && name != "web-search-stream-haiku-4.5.sse" &&
 				name != "tool-search-stream-sonnet-4.6.sse" && name != "compaction-cache-stream-sonnet-4.6.sse" {

@@ -88,7 +88,7 @@ func streamFromReply(body []byte) ([]byte, error) {
 	if _, f := judgeMessage(body); f != nil {
 		return nil, f
 	}
-	message := membersOf(oneLine(body))
+	message := membersOf(jsonscan.OneLine(body))
 	content := valueOf(message, "content")
 	stop, sequence, usage := valueOf(message, "stop_reason"), valueOf(message, "stop_sequence"), valueOf(message, "usage")
 	start := make([]member, 0, len(message)+1)
@@ -215,18 +215,3 @@ func appendBlock(dst []byte, index int, block []member) []byte {
 }
 
 func isString(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
-
-// oneLine takes the line ends out of a valid text, where they can be nothing but white space.
-func oneLine(raw []byte) []byte {
-	out := raw
-	for i, c := range raw {
-		if c != '\n' && c != '\r' {
-			continue
-		}
-		if &out[0] == &raw[0] {
-			out = append([]byte(nil), raw...)
-		}
-		out[i] = ' '
-	}
-	return out
-}

@@ -9,13 +9,11 @@ import (
 // goes with them; the dialect joins the turns around it. Where the last turn of the model's then calls tools without a
 // thought before it, which manual thinking does not allow, thinking is turned off.
 func appendUnsealed(dst, body []byte) (repaired []byte, dropped []string) {
-	m := members{dst: dst, body: body}
-	was := len(dst)
 	r := jsonscan.New(body)
 	if !r.Object() {
 		return dst, nil
 	}
-	m.begin(r.Offset())
+	open := r.Offset()
 	var messages, thinking []byte
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
@@ -32,13 +30,14 @@ func appendUnsealed(dst, body []byte) (repaired []byte, dropped []string) {
 	}
 	turns, found, calls := unsealed(messages)
 	if !found {
-		return dst[:was], nil
+		return dst, nil
 	}
 	dropped = []string{llm.DropSignatures}
 	off := calls && textOf(valueOf(membersOf(thinking), "type")) == "enabled"
 	if off {
 		dropped = append(dropped, "thinking")
 	}
+	e := jsonscan.NewEditor(dst, body, open)
 	r = jsonscan.New(body)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
@@ -48,16 +47,14 @@ func appendUnsealed(dst, body []byte) (repaired []byte, dropped []string) {
 		to := r.Offset()
 		switch {
 		case string(key) == "messages":
-			m.keep(from)
-			m.dst = append(m.dst, turns...)
-			m.done = to
+			e.Replace(from, to, turns)
 		case string(key) == "thinking" && off:
-			m.drop(to)
+			e.Drop(to)
 		default:
-			m.keep(to)
+			e.Keep(to)
 		}
 	}
-	return m.end(), dropped
+	return e.End(), dropped
 }
 
 // unsealed writes the array of messages anew. found says that something was left out, calls that the last turn of the

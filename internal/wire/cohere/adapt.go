@@ -31,7 +31,7 @@ type unfolding struct {
 }
 
 func (s *unfolding) event(kind string, body func(dst []byte) []byte) {
-	s.data = stringMember(append(s.data[:0], '{'), "type", kind)
+	s.data = jsonscan.AppendStringMember(append(s.data[:0], '{'), "type", kind)
 	s.data = append(body(s.data), '}')
 	s.out = append(s.out, "event: "...)
 	s.out = append(s.out, kind...)
@@ -42,9 +42,9 @@ func (s *unfolding) event(kind string, body func(dst []byte) []byte) {
 func aMessage(index int, piece string) func([]byte) []byte {
 	return func(dst []byte) []byte {
 		if index >= 0 {
-			dst = intMember(dst, "index", int64(index))
+			dst = jsonscan.AppendIntMember(dst, "index", int64(index))
 		}
-		dst = append(member(dst, "delta"), `{"message":{`...)
+		dst = append(jsonscan.AppendKey(dst, "delta"), `{"message":{`...)
 		return append(append(dst, piece...), "}}"...)
 	}
 }
@@ -57,7 +57,7 @@ func (s *unfolding) put(e *llm.Event) {
 	case llm.Start:
 		s.event("message-start", func(dst []byte) []byte {
 			if e.ID != "" {
-				dst = stringMember(dst, "id", e.ID)
+				dst = jsonscan.AppendStringMember(dst, "id", e.ID)
 			}
 			return aMessage(-1, `"role":"assistant"`)(dst)
 		})
@@ -84,18 +84,18 @@ func (s *unfolding) put(e *llm.Event) {
 		s.event("citation-start", aMessage(s.contents, `"citations":`+string(appendCitation(nil, e.Citation, s.contents))))
 	case llm.PartStop:
 		if part().Kind == llm.ToolCall {
-			s.event("tool-call-end", func(dst []byte) []byte { return intMember(dst, "index", int64(s.calls)) })
+			s.event("tool-call-end", func(dst []byte) []byte { return jsonscan.AppendIntMember(dst, "index", int64(s.calls)) })
 			s.calls++
 		} else {
-			s.event("content-end", func(dst []byte) []byte { return intMember(dst, "index", int64(s.contents)) })
+			s.event("content-end", func(dst []byte) []byte { return jsonscan.AppendIntMember(dst, "index", int64(s.contents)) })
 			s.contents++
 		}
 	case llm.Finish:
 		s.event("message-end", func(dst []byte) []byte {
-			dst = append(member(dst, "delta"), '{')
-			dst = stringMember(dst, "finish_reason", stopWord(e.Stop, e.StopText))
+			dst = append(jsonscan.AppendKey(dst, "delta"), '{')
+			dst = jsonscan.AppendStringMember(dst, "finish_reason", stopWord(e.Stop, e.StopText))
 			if s.reply.Usage.Known {
-				dst = appendUsage(member(dst, "usage"), s.reply.Usage)
+				dst = appendUsage(jsonscan.AppendKey(dst, "usage"), s.reply.Usage)
 			}
 			return append(dst, '}')
 		})
@@ -104,13 +104,13 @@ func (s *unfolding) put(e *llm.Event) {
 }
 
 func appendCitation(dst []byte, c *llm.Citation, content int) []byte {
-	dst = intMember(append(dst, '{'), "start", int64(c.Start))
-	dst = intMember(dst, "end", int64(c.End))
-	dst = intMember(dst, "content_index", int64(content))
-	dst = append(member(dst, "sources"), `[{"type":"document","document":{`...)
+	dst = jsonscan.AppendIntMember(append(dst, '{'), "start", int64(c.Start))
+	dst = jsonscan.AppendIntMember(dst, "end", int64(c.End))
+	dst = jsonscan.AppendIntMember(dst, "content_index", int64(content))
+	dst = append(jsonscan.AppendKey(dst, "sources"), `[{"type":"document","document":{`...)
 	for _, f := range [...]struct{ name, value string }{{"title", c.Title}, {"url", c.URL}, {"text", c.Quote}} {
 		if f.value != "" {
-			dst = stringMember(dst, f.name, f.value)
+			dst = jsonscan.AppendStringMember(dst, f.name, f.value)
 		}
 	}
 	return append(dst, "}}]}"...)
@@ -146,9 +146,9 @@ func appendReply(dst []byte, a *llm.Reply) []byte {
 	}
 	dst = append(dst, '{')
 	if a.ID != "" {
-		dst = stringMember(dst, "id", a.ID)
+		dst = jsonscan.AppendStringMember(dst, "id", a.ID)
 	}
-	dst = append(member(dst, "message"), `{"role":"assistant","content":[`...)
+	dst = append(jsonscan.AppendKey(dst, "message"), `{"role":"assistant","content":[`...)
 	var calls, citations []byte
 	contents := 0
 	for i := range c.Content {
@@ -158,37 +158,37 @@ func appendReply(dst []byte, a *llm.Reply) []byte {
 			if calls == nil {
 				calls = []byte{'['}
 			}
-			calls = stringMember(append(comma(calls), '{'), "id", p.Call.ID)
-			calls = append(member(calls, "type"), `"function","function":{`...)
-			calls = stringMember(calls, "name", p.Call.Name)
-			calls = append(stringMember(calls, "arguments", p.Call.Arguments), "}}"...)
+			calls = jsonscan.AppendStringMember(append(jsonscan.AppendComma(calls), '{'), "id", p.Call.ID)
+			calls = append(jsonscan.AppendKey(calls, "type"), `"function","function":{`...)
+			calls = jsonscan.AppendStringMember(calls, "name", p.Call.Name)
+			calls = append(jsonscan.AppendStringMember(calls, "arguments", p.Call.Arguments), "}}"...)
 			continue
 		case p.Kind == llm.Reasoning:
-			dst = append(comma(dst), `{"type":"thinking"`...)
-			dst = append(stringMember(dst, "thinking", p.Text), '}')
+			dst = append(jsonscan.AppendComma(dst), `{"type":"thinking"`...)
+			dst = append(jsonscan.AppendStringMember(dst, "thinking", p.Text), '}')
 		default:
-			dst = append(comma(dst), `{"type":"text"`...)
-			dst = append(stringMember(dst, "text", p.Text), '}')
+			dst = append(jsonscan.AppendComma(dst), `{"type":"text"`...)
+			dst = append(jsonscan.AppendStringMember(dst, "text", p.Text), '}')
 		}
 		for j := range p.Citations {
 			if citations == nil {
 				citations = []byte{'['}
 			}
-			citations = appendCitation(comma(citations), &p.Citations[j], contents)
+			citations = appendCitation(jsonscan.AppendComma(citations), &p.Citations[j], contents)
 		}
 		contents++
 	}
 	dst = append(dst, ']')
 	if calls != nil {
-		dst = append(append(member(dst, "tool_calls"), calls...), ']')
+		dst = append(append(jsonscan.AppendKey(dst, "tool_calls"), calls...), ']')
 	}
 	if citations != nil {
-		dst = append(append(member(dst, "citations"), citations...), ']')
+		dst = append(append(jsonscan.AppendKey(dst, "citations"), citations...), ']')
 	}
 	dst = append(dst, '}')
-	dst = stringMember(dst, "finish_reason", stopWord(c.Stop, c.StopText))
+	dst = jsonscan.AppendStringMember(dst, "finish_reason", stopWord(c.Stop, c.StopText))
 	if a.Usage.Known {
-		dst = appendUsage(member(dst, "usage"), a.Usage)
+		dst = appendUsage(jsonscan.AppendKey(dst, "usage"), a.Usage)
 	}
 	return append(dst, '}')
 }

@@ -6,7 +6,6 @@
 package cohere
 
 import (
-
 	"evergate/internal/jsonscan"
 	"evergate/internal/sse"
 	"evergate/internal/wire"
@@ -54,13 +53,18 @@ func (Embed) ReadRequest(body []byte) (wire.Request, error) {
 func readRequest(body []byte) (wire.Request, error) {
 	q := wire.Request{Body: body, AskedUsage: true} // it always comes
 	r := jsonscan.New(body)
-	if !r.Object() {
-		return q, &wire.RequestError{Message: "the body must be a JSON object"}
+	if r.Kind() != jsonscan.Object {
+		return q, wire.NoObject(body)
 	}
+	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
 		case "model":
+			q.Spans.Again = q.Spans.Again || !q.Spans.Model.Absent()
+			r.Kind() // stands on the value now
+			from := r.Offset()
 			q.Model, _ = r.Text()
+			q.Spans.Model = wire.Span{From: from, To: r.Offset()}
 		case "stream":
 			q.Stream, _ = r.Bool()
 		default:
@@ -68,7 +72,7 @@ func readRequest(body []byte) (wire.Request, error) {
 		}
 	}
 	if !r.End() {
-		return q, &wire.RequestError{Message: "the body is not valid JSON: " + r.Err().Error()}
+		return q, wire.NoJSON(body, r.Err())
 	}
 	if q.Model == "" {
 		return q, &wire.RequestError{Param: "model", Message: `"model" is missing`}
@@ -78,57 +82,12 @@ func readRequest(body []byte) (wire.Request, error) {
 
 // AppendRequest changes the model and the members that params name; one named model or stream has no say.
 func (Chat) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
-	return appendRequest(dst, r, w)
+	return wire.AppendRewritten(dst, r, w)
 }
 
 // AppendRequest changes the model and the members that params name; one named model has no say.
 func (Embed) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
-	return appendRequest(dst, r, w)
-}
-
-func appendRequest(dst []byte, q *wire.Request, w wire.Rewrite) []byte {
-	params := make([]wire.Param, 0, len(w.Params)+1)
-	for _, p := range w.Params {
-		if p.Name != "model" && p.Name != "stream" {
-			params = append(params, p)
-		}
-	}
-	if w.Model != "" && w.Model != q.Model {
-		params = append(params, wire.Param{Name: "model", Value: jsonscan.AppendString(nil, w.Model)})
-	}
-	if len(params) == 0 {
-		return q.Body
-	}
-	return overlay(dst, q.Body, params)
-}
-
-// overlay appends an object with members replaced or added. The last of two params of the same name counts.
-func overlay(dst, object []byte, params []wire.Param) []byte {
-	last := func(name string) int {
-		for i := len(params) - 1; i >= 0; i-- {
-			if params[i].Name == name {
-				return i
-			}
-		}
-		return -1
-	}
-	dst = append(dst, '{')
-	r := jsonscan.New(object)
-	r.Object()
-	for key, ok := r.Key(); ok; key, ok = r.Key() {
-		raw := r.Raw()
-		if name := string(key); last(name) < 0 {
-			dst = append(jsonscan.AppendString(comma(dst), name), ':')
-			dst = append(dst, raw...)
-		}
-	}
-	for i, p := range params {
-		if last(p.Name) == i {
-			dst = append(jsonscan.AppendString(comma(dst), p.Name), ':')
-			dst = append(dst, p.Value...)
-		}
-	}
-	return append(dst, '}')
+	return wire.AppendRewritten(dst, r, w)
 }
 
 // AppendEnd appends the end marker.
@@ -145,9 +104,9 @@ func (Embed) AppendError(dst []byte, f wire.Failure) []byte { return appendError
 func appendError(dst []byte, f wire.Failure) []byte {
 	dst = append(dst, '{')
 	if f.RequestID != "" {
-		dst = stringMember(dst, "id", f.RequestID)
+		dst = jsonscan.AppendStringMember(dst, "id", f.RequestID)
 	}
-	return append(stringMember(dst, "message", f.Message), '}')
+	return append(jsonscan.AppendStringMember(dst, "message", f.Message), '}')
 }
 
 // AppendStreamError appends the error as an event, after which nothing comes.

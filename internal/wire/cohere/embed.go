@@ -49,16 +49,16 @@ func (Embed) EncodeEmbed(dst []byte, q *llm.EmbedRequest, t *wire.Target) ([]byt
 	case "clustering", "similarity":
 		kind = "clustering"
 	}
-	dst = stringMember(append(dst, '{'), "model", t.Model)
-	dst = append(member(dst, "texts"), '[')
+	dst = jsonscan.AppendStringMember(append(dst, '{'), "model", t.Model)
+	dst = append(jsonscan.AppendKey(dst, "texts"), '[')
 	for _, s := range q.Inputs {
-		dst = jsonscan.AppendString(comma(dst), s)
+		dst = jsonscan.AppendString(jsonscan.AppendComma(dst), s)
 	}
 	dst = append(dst, ']')
-	dst = stringMember(dst, "input_type", kind)
-	dst = append(member(dst, "embedding_types"), `["float"]`...)
+	dst = jsonscan.AppendStringMember(dst, "input_type", kind)
+	dst = append(jsonscan.AppendKey(dst, "embedding_types"), `["float"]`...)
 	if q.Dimensions > 0 { // known to the fourth version
-		dst = intMember(dst, "output_dimension", q.Dimensions)
+		dst = jsonscan.AppendIntMember(dst, "output_dimension", q.Dimensions)
 	}
 	return append(dst, '}'), nil
 }

@@ -13,13 +13,13 @@ import (
 // the conversation.
 func (Chat) EncodeRequest(dst []byte, q *llm.Request, t *wire.Target) ([]byte, error) {
 	w := writer{q: q, t: t, drop: q.Dropped}
-	out := stringMember(append(dst, '{'), "model", t.Model)
+	out := jsonscan.AppendStringMember(append(dst, '{'), "model", t.Model)
 	out, ok := w.appendMessages(out)
 	if !ok {
 		return dst, &wire.RequestError{Param: "messages", Message: "nothing of the conversation can be sent to Cohere: " + strings.Join(q.Dropped.Names(), ", ")}
 	}
 	if q.Stream {
-		out = append(member(out, "stream"), "true"...)
+		out = append(jsonscan.AppendKey(out, "stream"), "true"...)
 	}
 	out = w.appendDocuments(out)
 	out, tools := w.appendTools(out)
@@ -54,7 +54,7 @@ func (w *writer) refuses(field, word string) bool {
 func (w *writer) appendTools(dst []byte) (out []byte, some bool) {
 	q := w.q
 	from := len(dst)
-	dst = append(member(dst, "tools"), '[')
+	dst = append(jsonscan.AppendKey(dst, "tools"), '[')
 	none := len(dst)
 	strict, loose := 0, 0
 	for i := range q.Tools {
@@ -75,7 +75,7 @@ func (w *writer) appendTools(dst []byte) (out []byte, some bool) {
 		} else {
 			loose++
 		}
-		dst = w.appendTool(comma(dst), t)
+		dst = w.appendTool(jsonscan.AppendComma(dst), t)
 	}
 	if len(dst) == none {
 		if q.Choice.How == llm.Required || q.Choice.How == llm.Named {
@@ -88,17 +88,17 @@ func (w *writer) appendTools(dst []byte) (out []byte, some bool) {
 		if loose > 0 {
 			w.drop.Add(llm.DropStrict)
 		} else if !w.refuses("strict_tools", llm.DropStrict) {
-			dst = append(member(dst, "strict_tools"), "true"...)
+			dst = append(jsonscan.AppendKey(dst, "strict_tools"), "true"...)
 		}
 	}
 	switch q.Choice.How {
 	case llm.Required, llm.Named:
 		if !w.refuses("tool_choice", "tool_choice") {
-			dst = stringMember(dst, "tool_choice", "REQUIRED")
+			dst = jsonscan.AppendStringMember(dst, "tool_choice", "REQUIRED")
 		}
 	case llm.None:
 		if !w.refuses("tool_choice", "tool_choice") {
-			dst = stringMember(dst, "tool_choice", "NONE")
+			dst = jsonscan.AppendStringMember(dst, "tool_choice", "NONE")
 		}
 	case llm.Unsaid, llm.Auto:
 	}
@@ -113,16 +113,16 @@ const customInput = "input"
 
 func (w *writer) appendTool(dst []byte, t *llm.Tool) []byte {
 	dst = append(dst, `{"type":"function","function":{`...)
-	dst = stringMember(dst, "name", t.Name)
+	dst = jsonscan.AppendStringMember(dst, "name", t.Name)
 	if t.Description != "" {
-		dst = stringMember(dst, "description", t.Description)
+		dst = jsonscan.AppendStringMember(dst, "description", t.Description)
 	}
-	dst = member(dst, "parameters")
+	dst = jsonscan.AppendKey(dst, "parameters")
 	switch {
 	case t.Custom:
 		w.drop.Add(llm.DropCustomTools)
 		dst = append(dst, `{"type":"object","properties":{"`+customInput+`":{"type":"string"}},"required":["`+customInput+`"]}`...)
-	case isObject(t.Schema):
+	case jsonscan.IsObject(t.Schema):
 		dst = append(dst, t.Schema...)
 	default:
 		dst = append(dst, `{"type":"object","properties":{}}`...)
@@ -143,12 +143,12 @@ func (w *writer) appendFormat(dst []byte, tools bool) []byte {
 	if w.refuses("response_format", "response_format") {
 		return dst
 	}
-	dst = append(member(dst, "response_format"), `{"type":"json_object"`...)
+	dst = append(jsonscan.AppendKey(dst, "response_format"), `{"type":"json_object"`...)
 	if f.Kind == llm.JSONSchema {
-		if w.t.Quirks.PlainSchema || !isObject(f.Schema) {
+		if w.t.Quirks.PlainSchema || !jsonscan.IsObject(f.Schema) {
 			w.drop.Add("json_schema")
 		} else {
-			dst = append(member(dst, "json_schema"), f.Schema...)
+			dst = append(jsonscan.AppendKey(dst, "json_schema"), f.Schema...)
 		}
 	}
 	return append(dst, '}')
@@ -167,32 +167,32 @@ func (w *writer) appendParameters(dst []byte) []byte {
 		limit = w.t.Quirks.DefaultMaxTokens
 	}
 	if limit > 0 {
-		dst = intMember(dst, "max_tokens", limit)
+		dst = jsonscan.AppendIntMember(dst, "max_tokens", limit)
 	}
 	if len(q.Stop) > 0 && !w.refuses("stop_sequences", "stop") {
 		if len(q.Stop) > maxStops {
 			w.drop.Add("stop")
 		}
-		dst = append(member(dst, "stop_sequences"), '[')
+		dst = append(jsonscan.AppendKey(dst, "stop_sequences"), '[')
 		for _, s := range q.Stop[:min(len(q.Stop), maxStops)] {
-			dst = jsonscan.AppendString(comma(dst), s)
+			dst = jsonscan.AppendString(jsonscan.AppendComma(dst), s)
 		}
 		dst = append(dst, ']')
 	}
 	dst = w.appendBounded(dst, "temperature", "temperature", q.Temperature, 0, 2)
 	if q.TopP != nil && !w.refuses("p", "top_p") {
-		dst = floatMember(dst, "p", min(max(*q.TopP, 0.01), 0.99)) // 1, for all there are, is out of its bounds
+		dst = jsonscan.AppendFloatMember(dst, "p", min(max(*q.TopP, 0.01), 0.99)) // 1, for all there are, is out of its bounds
 	}
 	if q.TopK != nil && !w.refuses("k", "top_k") {
-		dst = intMember(dst, "k", min(max(*q.TopK, 0), maxK))
+		dst = jsonscan.AppendIntMember(dst, "k", min(max(*q.TopK, 0), maxK))
 	}
 	dst = w.appendBounded(dst, "frequency_penalty", "frequency_penalty", q.FrequencyPenalty, 0, 1)
 	dst = w.appendBounded(dst, "presence_penalty", "presence_penalty", q.PresencePenalty, 0, 1)
 	if q.Seed != nil && !w.refuses("seed", "seed") {
-		dst = intMember(dst, "seed", *q.Seed)
+		dst = jsonscan.AppendIntMember(dst, "seed", *q.Seed)
 	}
 	if q.LogProbs && !w.refuses("logprobs", "logprobs") {
-		dst = append(member(dst, "logprobs"), "true"...)
+		dst = append(jsonscan.AppendKey(dst, "logprobs"), "true"...)
 	}
 	return dst
 }
@@ -206,7 +206,7 @@ func (w *writer) appendBounded(dst []byte, field, word string, value *float64, l
 	if v != *value {
 		w.drop.Add(word)
 	}
-	return floatMember(dst, field, v)
+	return jsonscan.AppendFloatMember(dst, field, v)
 }
 
 // thinks says whether a model has thoughts that can be turned on and off. What is not known to be unable is able.
@@ -231,12 +231,12 @@ func (w *writer) appendThinking(dst []byte) []byte {
 			w.drop.Add("reasoning_effort")
 		}
 	case off:
-		dst = append(member(dst, "thinking"), `{"type":"disabled"}`...)
+		dst = append(jsonscan.AppendKey(dst, "thinking"), `{"type":"disabled"}`...)
 	case e.Budget > 0 || e.Level != "":
-		dst = append(member(dst, "thinking"), `{"type":"enabled"`...)
-		dst = append(intMember(dst, "token_budget", e.BudgetOf(w.q.MaxTokens)), '}')
+		dst = append(jsonscan.AppendKey(dst, "thinking"), `{"type":"enabled"`...)
+		dst = append(jsonscan.AppendIntMember(dst, "token_budget", e.BudgetOf(w.q.MaxTokens)), '}')
 	case e.Budget < 0:
-		dst = append(member(dst, "thinking"), `{"type":"enabled"}`...)
+		dst = append(jsonscan.AppendKey(dst, "thinking"), `{"type":"enabled"}`...)
 	}
 	return dst
 }

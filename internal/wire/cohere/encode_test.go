@@ -255,7 +255,7 @@ func TestDecodeReply(t *testing.T) {
 		"finish_reason":"STOP_SEQUENCE","usage":{"billed_units":{"input_tokens":3,"output_tokens":4}},
 		"logprobs":[{"text":"It","token_ids":[1],"logprobs":[-0.5]},{"text":"x"},{"text":" is","logprobs":[-0.25,-0.25]}]}`))
 	want := &llm.Reply{ID: "x", Usage: llm.Usage{Known: true, Input: 3, Output: 4}, Choices: []llm.Choice{{
-		Stop: llm.StopSequence, LogProbs: []byte(`[{"token":"It","logprob":-0.5,"bytes":null,"top_logprobs":[]},{"token":" is","logprob":-0.5,"bytes":null,"top_logprobs":[]}]`),
+		Stop: llm.StopSequence, LogProbs: []byte(`[{"token":"It","logprob":-0.5,"bytes":[73,116],"top_logprobs":[]},{"token":" is","logprob":-0.5,"bytes":[32,105,115],"top_logprobs":[]}]`),
 		Content: []llm.Part{
 			{Kind: llm.Reasoning, Text: "hm"},
 			{Kind: llm.Text, Text: "It is 4.", Citations: []llm.Citation{{Title: "d", Quote: "2+2", Start: 6, End: 7}, {End: 2}}},
@@ -310,7 +310,7 @@ func TestAppendRequest(t *testing.T) {
 		t.Error(got)
 	}
 	params := []wire.Param{{Name: "p", Value: []byte("1")}, {Name: "k", Value: []byte("2")}, {Name: "stream", Value: []byte("false")}, {Name: "model", Value: []byte(`"x"`)}}
-	if got := string(Chat{}.AppendRequest(nil, &r, wire.Rewrite{Model: "b", Params: params})); got != `{"stream":true,"p":1,"k":2,"model":"b"}` {
+	if got := string(Chat{}.AppendRequest(nil, &r, wire.Rewrite{Model: "b", Params: params})); got != `{"stream":true,"model":"b","p":1,"k":2}` {
 		t.Error(got)
 	}
 	for _, bad := range []string{`[]`, `{"model":1}`, `{"model":"a"`} {

@@ -253,3 +253,13 @@ func readError(body []byte) (code, message string) {
 	}
 	return code, message
 }
+
+// enter walks an object's members and hands each to read, which must read its value.
+func enter(r *jsonscan.Reader, read func(key string)) {
+	if !r.Object() {
+		return
+	}
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		read(string(key))
+	}
+}

@@ -20,7 +20,7 @@ const emptyResult = "(no output)"
 // appendMessages appends the conversation. Results of tools come before whatever else stands between two turns of the
 // model's, as they must. It says false if there is nothing to send.
 func (w *writer) appendMessages(dst []byte) (out []byte, ok bool) {
-	dst = append(member(dst, "messages"), '[')
+	dst = append(jsonscan.AppendKey(dst, "messages"), '[')
 	none := len(dst)
 	if len(w.q.System) > 0 {
 		dst = w.appendTurn(dst, "system", w.q.System)
@@ -65,9 +65,9 @@ func (w *writer) appendMessages(dst []byte) (out []byte, ok bool) {
 // appendTurn appends a message of the user's or the system's, if it has anything to say: as one text where it is one.
 func (w *writer) appendTurn(dst []byte, role string, content []llm.Part) []byte {
 	from := len(dst)
-	dst = append(comma(dst), '{')
-	dst = stringMember(dst, "role", role)
-	dst = member(dst, "content")
+	dst = append(jsonscan.AppendComma(dst), '{')
+	dst = jsonscan.AppendStringMember(dst, "role", role)
+	dst = jsonscan.AppendKey(dst, "content")
 	if i := onlyText(content); i >= 0 {
 		if content[i].Cache != nil {
 			w.drop.Add(llm.DropCache)
@@ -84,7 +84,7 @@ func (w *writer) appendTurn(dst []byte, role string, content []llm.Part) []byte 
 		switch p.Kind {
 		case llm.Text, llm.Refusal:
 			if p.Text != "" {
-				dst = appendText(comma(dst), p.Text)
+				dst = appendText(jsonscan.AppendComma(dst), p.Text)
 			}
 		case llm.Image:
 			dst = w.appendImage(dst, p.Media)
@@ -117,7 +117,7 @@ func onlyText(content []llm.Part) int {
 }
 
 func appendText(dst []byte, text string) []byte {
-	return append(stringMember(append(dst, `{"type":"text"`...), "text", text), '}')
+	return append(jsonscan.AppendStringMember(append(dst, `{"type":"text"`...), "text", text), '}')
 }
 
 // appendImage appends an image by its address or as a data URI.
@@ -134,12 +134,12 @@ func (w *writer) appendImage(dst []byte, m *llm.Media) []byte {
 		w.dropPart(&llm.Part{Kind: llm.Image, Media: m})
 		return dst
 	}
-	dst = append(comma(dst), `{"type":"image_url","image_url":{`...)
-	dst = stringMember(dst, "url", url)
+	dst = append(jsonscan.AppendComma(dst), `{"type":"image_url","image_url":{`...)
+	dst = jsonscan.AppendStringMember(dst, "url", url)
 	switch m.Detail {
 	case "":
 	case "auto", "low", "high":
-		dst = stringMember(dst, "detail", m.Detail)
+		dst = jsonscan.AppendStringMember(dst, "detail", m.Detail)
 	default:
 		w.drop.Add("detail")
 	}
@@ -165,15 +165,15 @@ func (w *writer) appendDocuments(dst []byte) []byte {
 	if len(w.documents) == 0 {
 		return dst
 	}
-	dst = append(member(dst, "documents"), '[')
+	dst = append(jsonscan.AppendKey(dst, "documents"), '[')
 	for _, d := range w.documents {
-		dst = append(comma(dst), '{')
-		dst = stringMember(dst, "id", d.id)
-		dst = append(member(dst, "data"), '{')
+		dst = append(jsonscan.AppendComma(dst), '{')
+		dst = jsonscan.AppendStringMember(dst, "id", d.id)
+		dst = append(jsonscan.AppendKey(dst, "data"), '{')
 		if d.title != "" {
-			dst = stringMember(dst, "title", d.title)
+			dst = jsonscan.AppendStringMember(dst, "title", d.title)
 		}
-		dst = append(stringMember(dst, "text", d.text), "}}"...)
+		dst = append(jsonscan.AppendStringMember(dst, "text", d.text), "}}"...)
 	}
 	return append(dst, ']')
 }
@@ -188,9 +188,9 @@ func (w *writer) appendResult(dst []byte, r *llm.Result) []byte {
 	if r.Error {
 		w.drop.Add(llm.DropToolErrors)
 	}
-	dst = append(comma(dst), `{"role":"tool"`...)
-	dst = stringMember(dst, "tool_call_id", id)
-	dst = member(dst, "content")
+	dst = append(jsonscan.AppendComma(dst), `{"role":"tool"`...)
+	dst = jsonscan.AppendStringMember(dst, "tool_call_id", id)
+	dst = jsonscan.AppendKey(dst, "content")
 	if i := onlyText(r.Content); i >= 0 {
 		return append(jsonscan.AppendString(dst, r.Content[i].Text), '}')
 	}
@@ -200,7 +200,7 @@ func (w *writer) appendResult(dst []byte, r *llm.Result) []byte {
 		p := &r.Content[i]
 		if p.Kind == llm.Text || p.Kind == llm.Refusal {
 			if p.Text != "" {
-				dst = appendText(comma(dst), p.Text)
+				dst = appendText(jsonscan.AppendComma(dst), p.Text)
 			}
 		} else {
 			w.dropPart(p)
@@ -221,9 +221,9 @@ func (w *writer) appendAssistant(dst []byte, m *llm.Message) []byte {
 	}
 	calls := slices.ContainsFunc(m.Content, func(p llm.Part) bool { return p.Kind == llm.ToolCall })
 	plan := ""
-	dst = append(comma(dst), `{"role":"assistant"`...)
+	dst = append(jsonscan.AppendComma(dst), `{"role":"assistant"`...)
 	empty := len(dst)
-	dst = append(member(dst, "content"), '[')
+	dst = append(jsonscan.AppendKey(dst, "content"), '[')
 	none := len(dst)
 	for i := range m.Content {
 		p := &m.Content[i]
@@ -239,7 +239,7 @@ func (w *writer) appendAssistant(dst []byte, m *llm.Message) []byte {
 				w.drop.Add(llm.DropCitations)
 			}
 			if p.Text != "" {
-				dst = appendText(comma(dst), p.Text)
+				dst = appendText(jsonscan.AppendComma(dst), p.Text)
 			}
 		case llm.Reasoning:
 			if p.Seal != nil {
@@ -248,8 +248,8 @@ func (w *writer) appendAssistant(dst []byte, m *llm.Message) []byte {
 			switch {
 			case p.Text == "":
 			case thinks(w.t.Model):
-				dst = append(comma(dst), `{"type":"thinking"`...)
-				dst = append(stringMember(dst, "thinking", p.Text), '}')
+				dst = append(jsonscan.AppendComma(dst), `{"type":"thinking"`...)
+				dst = append(jsonscan.AppendStringMember(dst, "thinking", p.Text), '}')
 			case calls:
 				plan += p.Text
 			default:
@@ -266,13 +266,13 @@ func (w *writer) appendAssistant(dst []byte, m *llm.Message) []byte {
 		dst = append(dst, ']')
 	}
 	if plan != "" {
-		dst = stringMember(dst, "tool_plan", plan)
+		dst = jsonscan.AppendStringMember(dst, "tool_plan", plan)
 	}
 	if calls {
-		dst = append(member(dst, "tool_calls"), '[')
+		dst = append(jsonscan.AppendKey(dst, "tool_calls"), '[')
 		for i := range m.Content {
 			if c := m.Content[i].Call; c != nil {
-				dst = w.appendCall(comma(dst), c)
+				dst = w.appendCall(jsonscan.AppendComma(dst), c)
 			}
 		}
 		dst = append(dst, ']')
@@ -293,15 +293,15 @@ func (w *writer) appendCall(dst []byte, c *llm.Call) []byte {
 	switch {
 	case c.Custom:
 		w.drop.Add(llm.DropCustomTools)
-		arguments = string(append(stringMember([]byte{'{'}, customInput, arguments), '}'))
+		arguments = string(append(jsonscan.AppendStringMember([]byte{'{'}, customInput, arguments), '}'))
 	case strings.TrimSpace(arguments) == "":
 		arguments = "{}"
 	}
 	dst = append(dst, '{')
-	dst = stringMember(dst, "id", id)
-	dst = append(member(dst, "type"), `"function","function":{`...)
-	dst = stringMember(dst, "name", c.Name)
-	dst = stringMember(dst, "arguments", arguments)
+	dst = jsonscan.AppendStringMember(dst, "id", id)
+	dst = append(jsonscan.AppendKey(dst, "type"), `"function","function":{`...)
+	dst = jsonscan.AppendStringMember(dst, "name", c.Name)
+	dst = jsonscan.AppendStringMember(dst, "arguments", arguments)
 	return append(dst, "}}"...)
 }
 

@@ -283,7 +283,11 @@ func appendProb(dst []byte, r *jsonscan.Reader) []byte {
 	if len(dst) == 0 {
 		dst = append(dst, '[')
 	}
-	dst = stringMember(append(comma(dst), '{'), "token", text)
-	dst = floatMember(dst, "logprob", sum)
-	return append(dst, `,"bytes":null,"top_logprobs":[]}`...)
+	dst = jsonscan.AppendStringMember(append(jsonscan.AppendComma(dst), '{'), "token", text)
+	dst = jsonscan.AppendFloatMember(dst, "logprob", sum)
+	dst = append(dst, `,"bytes":[`...) // Responses wants them
+	for i := range len(text) {
+		dst = strconv.AppendInt(jsonscan.AppendComma(dst), int64(text[i]), 10)
+	}
+	return append(dst, `],"top_logprobs":[]}`...)
 }

@@ -177,7 +177,7 @@ func (d *decoder) say(r *jsonscan.Reader, key int, kind llm.PartKind, emit func(
 	}
 	d.open(key, kind, emit)
 	var text []byte
-	text, d.text = unescaped(d.text, raw)
+	text = jsonscan.Unescaped(&d.text, raw)
 	d.put(llm.Event{Kind: llm.Delta, Part: key, Text: text}, emit)
 	if kind == llm.Text && len(d.probs) > 0 {
 		d.probs = append(d.probs, ']')
@@ -235,7 +235,7 @@ func (d *decoder) readCall(r *jsonscan.Reader, index int, emit func(*llm.Event))
 		return
 	}
 	var text []byte
-	text, d.text = unescaped(d.text, arguments)
+	text = jsonscan.Unescaped(&d.text, arguments)
 	d.put(llm.Event{Kind: llm.Delta, Part: key, Text: text}, emit)
 }
 

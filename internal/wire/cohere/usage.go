@@ -56,11 +56,11 @@ func readTokens(r *jsonscan.Reader, u *llm.Usage) {
 
 func appendUsage(dst []byte, u llm.Usage) []byte {
 	dst = append(dst, `{"tokens":{`...)
-	dst = intMember(dst, "input_tokens", u.Input)
-	dst = intMember(dst, "output_tokens", u.Output)
+	dst = jsonscan.AppendIntMember(dst, "input_tokens", u.Input)
+	dst = jsonscan.AppendIntMember(dst, "output_tokens", u.Output)
 	dst = append(dst, '}')
 	if u.CachedInput > 0 {
-		dst = intMember(dst, "cached_tokens", u.CachedInput)
+		dst = jsonscan.AppendIntMember(dst, "cached_tokens", u.CachedInput)
 	}
 	return append(dst, '}')
 }

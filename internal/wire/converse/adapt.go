@@ -32,7 +32,7 @@ func (d Converse) StreamFromReply(body []byte, _ bool) ([]byte, error) {
 // appendEvent appends what one event of an unfolded reply says, and names its type; empty: it says nothing here.
 func appendEvent(dst []byte, e *llm.Event, c *llm.Choice) (name string, out []byte) {
 	begin := func(event string) []byte {
-		return append(member(append(dst, '{'), event), '{')
+		return append(jsonscan.AppendKey(append(dst, '{'), event), '{')
 	}
 	switch e.Kind {
 	case llm.Start:
@@ -41,28 +41,28 @@ func appendEvent(dst []byte, e *llm.Event, c *llm.Choice) (name string, out []by
 		if e.Head.Call == nil {
 			return "", dst
 		}
-		dst = intMember(begin("contentBlockStart"), "contentBlockIndex", int64(e.Part))
-		dst = append(member(dst, "start"), `{"toolUse":{`...)
-		dst = stringMember(dst, "toolUseId", e.Head.Call.ID)
-		dst = stringMember(dst, "name", e.Head.Call.Name)
+		dst = jsonscan.AppendIntMember(begin("contentBlockStart"), "contentBlockIndex", int64(e.Part))
+		dst = append(jsonscan.AppendKey(dst, "start"), `{"toolUse":{`...)
+		dst = jsonscan.AppendStringMember(dst, "toolUseId", e.Head.Call.ID)
+		dst = jsonscan.AppendStringMember(dst, "name", e.Head.Call.Name)
 		return "contentBlockStart", append(dst, "}}}}"...)
 	case llm.Delta, llm.Sealing, llm.Cited:
-		dst = intMember(begin("contentBlockDelta"), "contentBlockIndex", int64(e.Part))
-		dst = append(member(dst, "delta"), '{')
+		dst = jsonscan.AppendIntMember(begin("contentBlockDelta"), "contentBlockIndex", int64(e.Part))
+		dst = append(jsonscan.AppendKey(dst, "delta"), '{')
 		dst = appendDelta(dst, e, c.Content[e.Part].Kind)
 		return "contentBlockDelta", append(dst, "}}}"...)
 	case llm.PartStop:
-		dst = intMember(begin("contentBlockStop"), "contentBlockIndex", int64(e.Part))
+		dst = jsonscan.AppendIntMember(begin("contentBlockStop"), "contentBlockIndex", int64(e.Part))
 		return "contentBlockStop", append(dst, "}}"...)
 	case llm.Finish:
-		dst = stringMember(begin("messageStop"), "stopReason", stopWord(e.Stop, e.StopText))
+		dst = jsonscan.AppendStringMember(begin("messageStop"), "stopReason", stopWord(e.Stop, e.StopText))
 		if e.Stop == llm.StopSequence && e.StopText != "" {
-			dst = append(member(dst, "additionalModelResponseFields"), '{')
-			dst = append(stringMember(dst, "stop_sequence", e.StopText), '}')
+			dst = append(jsonscan.AppendKey(dst, "additionalModelResponseFields"), '{')
+			dst = append(jsonscan.AppendStringMember(dst, "stop_sequence", e.StopText), '}')
 		}
 		return "messageStop", append(dst, "}}"...)
 	case llm.Used:
-		dst = appendUsage(member(begin("metadata"), "usage"), e.Usage)
+		dst = appendUsage(jsonscan.AppendKey(begin("metadata"), "usage"), e.Usage)
 		return "metadata", append(dst, "}}"...)
 	case llm.Probs, llm.Alive:
 	}
@@ -72,38 +72,38 @@ func appendEvent(dst []byte, e *llm.Event, c *llm.Choice) (name string, out []by
 func appendDelta(dst []byte, e *llm.Event, kind llm.PartKind) []byte {
 	switch {
 	case e.Kind == llm.Cited:
-		return appendCitation(member(dst, "citation"), e.Citation)
+		return appendCitation(jsonscan.AppendKey(dst, "citation"), e.Citation)
 	case e.Kind == llm.Sealing && e.Seal.Kind == llm.Redacted:
-		dst = append(member(dst, "reasoningContent"), '{')
-		return append(stringMember(dst, "redactedContent", blobOf(e.Seal.Data)), '}')
+		dst = append(jsonscan.AppendKey(dst, "reasoningContent"), '{')
+		return append(jsonscan.AppendStringMember(dst, "redactedContent", blobOf(e.Seal.Data)), '}')
 	case e.Kind == llm.Sealing:
-		dst = append(member(dst, "reasoningContent"), '{')
-		return append(stringMember(dst, "signature", e.Seal.Data), '}')
+		dst = append(jsonscan.AppendKey(dst, "reasoningContent"), '{')
+		return append(jsonscan.AppendStringMember(dst, "signature", e.Seal.Data), '}')
 	case kind == llm.Reasoning:
-		dst = append(member(dst, "reasoningContent"), '{')
-		return append(stringMember(dst, "text", string(e.Text)), '}')
+		dst = append(jsonscan.AppendKey(dst, "reasoningContent"), '{')
+		return append(jsonscan.AppendStringMember(dst, "text", string(e.Text)), '}')
 	case kind == llm.ToolCall:
-		dst = append(member(dst, "toolUse"), '{')
-		return append(stringMember(dst, "input", string(e.Text)), '}')
+		dst = append(jsonscan.AppendKey(dst, "toolUse"), '{')
+		return append(jsonscan.AppendStringMember(dst, "input", string(e.Text)), '}')
 	case kind == llm.Image:
-		dst = append(member(dst, "image"), `{"source":{`...)
-		return append(stringMember(dst, "bytes", string(e.Text)), "}}"...)
+		dst = append(jsonscan.AppendKey(dst, "image"), `{"source":{`...)
+		return append(jsonscan.AppendStringMember(dst, "bytes", string(e.Text)), "}}"...)
 	}
-	return stringMember(dst, "text", string(e.Text))
+	return jsonscan.AppendStringMember(dst, "text", string(e.Text))
 }
 
 func appendCitation(dst []byte, c *llm.Citation) []byte {
 	dst = append(dst, '{')
 	if c.URL != "" {
-		dst = append(member(dst, "location"), `{"web":{`...)
-		dst = append(stringMember(dst, "url", c.URL), "}}"...)
+		dst = append(jsonscan.AppendKey(dst, "location"), `{"web":{`...)
+		dst = append(jsonscan.AppendStringMember(dst, "url", c.URL), "}}"...)
 	}
 	if c.Title != "" {
-		dst = stringMember(dst, "title", c.Title)
+		dst = jsonscan.AppendStringMember(dst, "title", c.Title)
 	}
 	if c.Quote != "" {
-		dst = append(member(dst, "sourceContent"), "[{"...)
-		dst = append(stringMember(dst, "text", c.Quote), "}]"...)
+		dst = append(jsonscan.AppendKey(dst, "sourceContent"), "[{"...)
+		dst = append(jsonscan.AppendStringMember(dst, "text", c.Quote), "}]"...)
 	}
 	return append(dst, '}')
 }
@@ -138,16 +138,16 @@ func appendReply(dst []byte, a *llm.Reply) []byte {
 	}
 	dst = append(dst, `{"output":{"message":{"role":"assistant","content":[`...)
 	for i := range c.Content {
-		dst = appendBlock(comma(dst), &c.Content[i])
+		dst = appendBlock(jsonscan.AppendComma(dst), &c.Content[i])
 	}
 	dst = append(dst, "]}}"...)
-	dst = stringMember(dst, "stopReason", stopWord(c.Stop, c.StopText))
+	dst = jsonscan.AppendStringMember(dst, "stopReason", stopWord(c.Stop, c.StopText))
 	if c.Stop == llm.StopSequence && c.StopText != "" {
-		dst = append(member(dst, "additionalModelResponseFields"), '{')
-		dst = append(stringMember(dst, "stop_sequence", c.StopText), '}')
+		dst = append(jsonscan.AppendKey(dst, "additionalModelResponseFields"), '{')
+		dst = append(jsonscan.AppendStringMember(dst, "stop_sequence", c.StopText), '}')
 	}
 	if a.Usage.Known {
-		dst = appendUsage(member(dst, "usage"), a.Usage)
+		dst = appendUsage(jsonscan.AppendKey(dst, "usage"), a.Usage)
 	}
 	return append(dst, '}')
 }
@@ -156,10 +156,10 @@ func appendBlock(dst []byte, p *llm.Part) []byte {
 	dst = append(dst, '{')
 	switch {
 	case p.Call != nil:
-		dst = append(member(dst, "toolUse"), '{')
-		dst = stringMember(dst, "toolUseId", p.Call.ID)
-		dst = stringMember(dst, "name", p.Call.Name)
-		dst = member(dst, "input")
+		dst = append(jsonscan.AppendKey(dst, "toolUse"), '{')
+		dst = jsonscan.AppendStringMember(dst, "toolUseId", p.Call.ID)
+		dst = jsonscan.AppendStringMember(dst, "name", p.Call.Name)
+		dst = jsonscan.AppendKey(dst, "input")
 		switch args := p.Call.Arguments; {
 		case isBlank(args):
 			dst = append(dst, "{}"...)
@@ -170,28 +170,28 @@ func appendBlock(dst []byte, p *llm.Part) []byte {
 		}
 		dst = append(dst, '}')
 	case p.Kind == llm.Reasoning && p.Seal != nil && p.Seal.Kind == llm.Redacted:
-		dst = append(member(dst, "reasoningContent"), '{')
-		dst = append(stringMember(dst, "redactedContent", blobOf(p.Seal.Data)), '}')
+		dst = append(jsonscan.AppendKey(dst, "reasoningContent"), '{')
+		dst = append(jsonscan.AppendStringMember(dst, "redactedContent", blobOf(p.Seal.Data)), '}')
 	case p.Kind == llm.Reasoning:
-		dst = append(member(dst, "reasoningContent"), `{"reasoningText":{`...)
-		dst = stringMember(dst, "text", p.Text)
+		dst = append(jsonscan.AppendKey(dst, "reasoningContent"), `{"reasoningText":{`...)
+		dst = jsonscan.AppendStringMember(dst, "text", p.Text)
 		if p.Seal != nil {
-			dst = stringMember(dst, "signature", p.Seal.Data)
+			dst = jsonscan.AppendStringMember(dst, "signature", p.Seal.Data)
 		}
 		dst = append(dst, "}}"...)
 	case p.Media != nil:
-		dst = append(member(dst, "image"), '{')
-		dst = append(member(dst, "source"), '{')
-		dst = append(stringMember(dst, "bytes", p.Media.Data), "}}"...)
+		dst = append(jsonscan.AppendKey(dst, "image"), '{')
+		dst = append(jsonscan.AppendKey(dst, "source"), '{')
+		dst = append(jsonscan.AppendStringMember(dst, "bytes", p.Media.Data), "}}"...)
 	case len(p.Citations) > 0:
-		dst = append(member(dst, "citationsContent"), `{"content":[{`...)
-		dst = append(stringMember(dst, "text", p.Text), `}],"citations":[`...)
+		dst = append(jsonscan.AppendKey(dst, "citationsContent"), `{"content":[{`...)
+		dst = append(jsonscan.AppendStringMember(dst, "text", p.Text), `}],"citations":[`...)
 		for i := range p.Citations {
-			dst = appendCitation(comma(dst), &p.Citations[i])
+			dst = appendCitation(jsonscan.AppendComma(dst), &p.Citations[i])
 		}
 		dst = append(dst, "]}"...)
 	default:
-		dst = stringMember(dst, "text", p.Text)
+		dst = jsonscan.AppendStringMember(dst, "text", p.Text)
 	}
 	return append(dst, '}')
 }

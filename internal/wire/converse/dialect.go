@@ -26,8 +26,8 @@ func (Converse) Side() bool { return false }
 func (Converse) ReadRequest(body []byte) (wire.Request, error) { return readRequest(body) }
 
 func readRequest(body []byte) (wire.Request, error) {
-	if !isObject(body) {
-		return wire.Request{Body: body}, &wire.RequestError{Message: "the body must be a JSON object"}
+	if !jsonscan.IsObject(body) {
+		return wire.Request{Body: body}, wire.NoObject(body)
 	}
 	return wire.Request{Body: body}, nil
 }
@@ -44,14 +44,14 @@ func (Converse) AppendEnd(dst []byte, _ *wire.Progress) []byte { return dst }
 func (Converse) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
 
 func appendError(dst []byte, f wire.Failure) []byte {
-	return append(stringMember(append(dst, '{'), "message", f.Message), '}')
+	return append(jsonscan.AppendStringMember(append(dst, '{'), "message", f.Message), '}')
 }
 
 // AppendStreamError appends an exception's event.
 func (Converse) AppendStreamError(dst []byte, f wire.Failure) []byte {
 	dst = append(dst, "event: error\ndata: {"...)
-	dst = stringMember(dst, "exception", exceptionOf(f.Status))
-	dst = stringMember(dst, "message", f.Message)
+	dst = jsonscan.AppendStringMember(dst, "exception", exceptionOf(f.Status))
+	dst = jsonscan.AppendStringMember(dst, "message", f.Message)
 	return append(dst, "}\n\n"...)
 }
 
@@ -113,44 +113,17 @@ func appendParams(dst []byte, q *wire.Request, params []wire.Param) []byte {
 		r := jsonscan.New(q.Body)
 		r.Object()
 		for key, ok := r.Key(); ok; key, ok = r.Key() {
-			if raw := r.Raw(); string(key) == "inferenceConfig" && isObject(raw) {
+			if raw := r.Raw(); string(key) == "inferenceConfig" && jsonscan.IsObject(raw) {
 				config = raw
 			}
 		}
-		if i := last(top, "inferenceConfig"); i >= 0 && isObject(top[i].Value) {
-			config = top[i].Value
+		for _, p := range top {
+			if p.Name == "inferenceConfig" && jsonscan.IsObject(p.Value) {
+				config = p.Value
+			}
 		}
-		top = append(top, wire.Param{Name: "inferenceConfig", Value: overlay(nil, config, inner)})
+		config = wire.AppendRewritten(nil, &wire.Request{Body: config}, wire.Rewrite{Params: inner})
+		top = append(top, wire.Param{Name: "inferenceConfig", Value: config})
 	}
-	return overlay(dst, q.Body, top)
-}
-
-// overlay appends an object with members replaced or added. The last of two params of the same name counts.
-func overlay(dst, object []byte, params []wire.Param) []byte {
-	dst = append(dst, '{')
-	r := jsonscan.New(object)
-	r.Object()
-	for key, ok := r.Key(); ok; key, ok = r.Key() {
-		raw := r.Raw()
-		if name := string(key); last(params, name) < 0 {
-			dst = append(jsonscan.AppendString(comma(dst), name), ':')
-			dst = append(dst, raw...)
-		}
-	}
-	for i, p := range params {
-		if last(params, p.Name) == i {
-			dst = append(jsonscan.AppendString(comma(dst), p.Name), ':')
-			dst = append(dst, p.Value...)
-		}
-	}
-	return append(dst, '}')
-}
-
-func last(params []wire.Param, name string) int {
-	for i := len(params) - 1; i >= 0; i-- {
-		if params[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return wire.AppendRewritten(dst, q, wire.Rewrite{Params: top})
 }

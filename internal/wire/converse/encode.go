@@ -69,7 +69,7 @@ func (w *writer) refuses(field, word string) bool {
 // appendSystem appends the system prompt. Bedrock refuses blank text.
 func (w *writer) appendSystem(dst []byte) []byte {
 	from := len(dst)
-	dst = append(member(dst, "system"), '[')
+	dst = append(jsonscan.AppendKey(dst, "system"), '[')
 	empty := len(dst)
 	for i := range w.q.System {
 		p := &w.q.System[i]
@@ -80,8 +80,8 @@ func (w *writer) appendSystem(dst []byte) []byte {
 		if isBlank(p.Text) {
 			continue
 		}
-		dst = append(comma(dst), '{')
-		dst = stringMember(dst, "text", p.Text)
+		dst = append(jsonscan.AppendComma(dst), '{')
+		dst = jsonscan.AppendStringMember(dst, "text", p.Text)
 		dst = append(dst, '}')
 		if p.Cache != nil && w.caches() {
 			dst = appendCachePoint(append(dst, ','), w.ttl(p.Cache))
@@ -116,7 +116,7 @@ func (w *writer) ttl(c *llm.Cache) string {
 func appendCachePoint(dst []byte, ttl string) []byte {
 	dst = append(dst, `{"cachePoint":{"type":"default"`...)
 	if ttl != "" {
-		dst = stringMember(dst, "ttl", ttl)
+		dst = jsonscan.AppendStringMember(dst, "ttl", ttl)
 	}
 	return append(dst, "}}"...)
 }
@@ -124,31 +124,31 @@ func appendCachePoint(dst []byte, ttl string) []byte {
 // appendInference appends the parameters that all models share.
 func (w *writer) appendInference(dst []byte) []byte {
 	from := len(dst)
-	dst = append(member(dst, "inferenceConfig"), '{')
+	dst = append(jsonscan.AppendKey(dst, "inferenceConfig"), '{')
 	empty := len(dst)
 	limit := w.q.MaxTokens
 	if limit <= 0 {
 		limit = max(w.t.Quirks.DefaultMaxTokens, w.thinking.limit)
 	}
 	if limit > 0 && !(w.thinking.unlimited && w.lose("max_tokens")) {
-		dst = intMember(dst, "maxTokens", limit)
+		dst = jsonscan.AppendIntMember(dst, "maxTokens", limit)
 	}
 	temperature, topP := w.sampling()
 	if temperature != nil {
-		dst = floatMember(dst, "temperature", *temperature)
+		dst = jsonscan.AppendFloatMember(dst, "temperature", *temperature)
 	}
 	if topP != nil {
-		dst = floatMember(dst, "topP", *topP)
+		dst = jsonscan.AppendFloatMember(dst, "topP", *topP)
 	}
 	stop := dst
-	stop = append(member(stop, "stopSequences"), '[')
+	stop = append(jsonscan.AppendKey(stop, "stopSequences"), '[')
 	none := len(stop)
 	for _, s := range w.q.Stop {
 		if s == "" || w.claude && isBlank(s) { // refused
 			w.drop.Add("stop")
 			continue
 		}
-		stop = jsonscan.AppendString(comma(stop), s)
+		stop = jsonscan.AppendString(jsonscan.AppendComma(stop), s)
 	}
 	if len(stop) > none {
 		dst = append(stop, ']')
@@ -215,7 +215,7 @@ func (w *writer) appendOutput(dst []byte) []byte {
 	case llm.JSONObject:
 		w.drop.Add("response_format")
 	case llm.JSONSchema:
-		schema = w.structured() && !w.t.Quirks.PlainSchema && isObject(w.q.Format.Schema)
+		schema = w.structured() && !w.t.Quirks.PlainSchema && jsonscan.IsObject(w.q.Format.Schema)
 		if !schema {
 			w.drop.Add("response_format")
 		}
@@ -232,19 +232,19 @@ func (w *writer) appendOutput(dst []byte) []byte {
 		}
 		return dst
 	}
-	dst = append(member(dst, "outputConfig"), '{')
+	dst = append(jsonscan.AppendKey(dst, "outputConfig"), '{')
 	if w.thinking.effort != "" {
-		dst = stringMember(dst, "effort", w.thinking.effort)
+		dst = jsonscan.AppendStringMember(dst, "effort", w.thinking.effort)
 	}
 	if schema {
 		f := &w.q.Format
-		dst = append(member(dst, "textFormat"), `{"type":"json_schema","structure":{"jsonSchema":{`...)
-		dst = jsonscan.AppendString(member(dst, "schema"), string(f.Schema)) // JSON in a string
+		dst = append(jsonscan.AppendKey(dst, "textFormat"), `{"type":"json_schema","structure":{"jsonSchema":{`...)
+		dst = jsonscan.AppendString(jsonscan.AppendKey(dst, "schema"), string(f.Schema)) // JSON in a string
 		if f.Name != "" {
-			dst = stringMember(dst, "name", f.Name)
+			dst = jsonscan.AppendStringMember(dst, "name", f.Name)
 		}
 		if f.Description != "" {
-			dst = stringMember(dst, "description", f.Description)
+			dst = jsonscan.AppendStringMember(dst, "description", f.Description)
 		}
 		dst = append(dst, "}}}"...)
 	}
@@ -268,12 +268,12 @@ func (w *writer) appendRest(dst []byte) []byte {
 	case "", "auto":
 	case "default", "flex", "priority", "reserved":
 		if !w.refuses("serviceTier", "service_tier") {
-			dst = append(member(dst, "serviceTier"), '{')
-			dst = append(stringMember(dst, "type", tier), '}')
+			dst = append(jsonscan.AppendKey(dst, "serviceTier"), '{')
+			dst = append(jsonscan.AppendStringMember(dst, "type", tier), '}')
 		}
 	case "standard_only":
 		if !w.refuses("serviceTier", "service_tier") {
-			dst = append(member(dst, "serviceTier"), `{"type":"default"}`...)
+			dst = append(jsonscan.AppendKey(dst, "serviceTier"), `{"type":"default"}`...)
 		}
 	default:
 		w.drop.Add("service_tier")
@@ -322,7 +322,7 @@ func (w *writer) appendMetadata(dst []byte) []byte {
 		return dst
 	}
 	from := len(dst)
-	dst = append(member(dst, "requestMetadata"), '{')
+	dst = append(jsonscan.AppendKey(dst, "requestMetadata"), '{')
 	entries := 0
 	d := json.NewDecoder(bytes.NewReader(w.q.Metadata))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -345,7 +345,7 @@ func (w *writer) appendMetadata(dst []byte) []byte {
 			w.drop.Add("metadata")
 			continue
 		}
-		dst = jsonscan.AppendString(comma(dst), name)
+		dst = jsonscan.AppendString(jsonscan.AppendComma(dst), name)
 		dst = jsonscan.AppendString(append(dst, ':'), text)
 		entries++
 	}

@@ -27,10 +27,7 @@ func (invoke) ReadRequest(body []byte) (wire.Request, error) { return readReques
 
 // AppendRequest applies parameters.
 func (invoke) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
-	if len(w.Params) == 0 {
-		return r.Body
-	}
-	return overlay(dst, r.Body, w.Params)
+	return wire.AppendRewritten(dst, r, wire.Rewrite{Params: w.Params})
 }
 
 // AppendError appends {"message":…}.
@@ -66,7 +63,7 @@ func texts(q *llm.EmbedRequest, limit int) ([]string, error) {
 	case len(q.Inputs) == 0:
 		return nil, &wire.RequestError{Param: "input", Message: "there is no input"}
 	case len(q.Inputs) > limit:
-		return nil, &wire.RequestError{Param: "input", Message: "this model takes at most " + itoa(limit) + " input(s) in a request"}
+		return nil, &wire.RequestError{Param: "input", Message: "this model takes at most " + strconv.Itoa(limit) + " input(s) in a request"}
 	}
 	return q.Inputs, nil
 }

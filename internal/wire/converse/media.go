@@ -1,6 +1,7 @@
 package converse
 
 import (
+	"strconv"
 	"strings"
 
 	"evergate/internal/jsonscan"
@@ -107,20 +108,20 @@ func appendMedia(dst []byte, kind llm.PartKind, m *llm.Media, name string) (out 
 		return dst, false
 	}
 	dst = append(dst, '{')
-	dst = append(member(dst, block), '{')
-	dst = stringMember(dst, "format", format)
+	dst = append(jsonscan.AppendKey(dst, block), '{')
+	dst = jsonscan.AppendStringMember(dst, "format", format)
 	if kind == llm.Document {
-		dst = stringMember(dst, "name", name)
+		dst = jsonscan.AppendStringMember(dst, "name", name)
 	}
-	dst = append(member(dst, "source"), '{')
+	dst = append(jsonscan.AppendKey(dst, "source"), '{')
 	switch {
 	case m.Data != "":
-		dst = stringMember(dst, "bytes", m.Data)
+		dst = jsonscan.AppendStringMember(dst, "bytes", m.Data)
 	case m.PlainText != "":
-		dst = stringMember(dst, "text", m.PlainText)
+		dst = jsonscan.AppendStringMember(dst, "text", m.PlainText)
 	default:
-		dst = append(member(dst, "s3Location"), '{')
-		dst = jsonscan.AppendString(member(dst, "uri"), m.URL)
+		dst = append(jsonscan.AppendKey(dst, "s3Location"), '{')
+		dst = jsonscan.AppendString(jsonscan.AppendKey(dst, "uri"), m.URL)
 		dst = append(dst, '}')
 	}
 	return append(dst, "}}}"...), true
@@ -148,7 +149,7 @@ func documentName(name string, taken map[string]bool) string {
 	}
 	out := base
 	for n := 2; taken[out]; n++ {
-		out = base + " " + itoa(n)
+		out = base + " " + strconv.Itoa(n)
 	}
 	taken[out] = true
 	return out

@@ -1,8 +1,10 @@
 package converse
 
 import (
+	"strconv"
 	"strings"
 
+	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 )
 
@@ -122,7 +124,7 @@ func (w *writer) renderText(role llm.Role, p *llm.Part, last bool) bool {
 		// cache with it. As a role of its own hardly a model takes it.
 		text = "<system>\n" + text + "\n</system>"
 	}
-	w.buf = append(stringMember(append(w.buf, '{'), "text", text), '}')
+	w.buf = append(jsonscan.AppendStringMember(append(w.buf, '{'), "text", text), '}')
 	return true
 }
 
@@ -153,39 +155,39 @@ func (w *writer) renderMedia(p *llm.Part, assistant bool) bool {
 func (w *writer) renderCall(c *llm.Call) {
 	w.used = append(w.used, c.Name)
 	w.buf = append(w.buf, `{"toolUse":{`...)
-	w.buf = stringMember(w.buf, "toolUseId", toolID(c.ID, &w.unnamedCalls))
-	w.buf = stringMember(w.buf, "name", c.Name)
-	w.buf = member(w.buf, "input")
+	w.buf = jsonscan.AppendStringMember(w.buf, "toolUseId", toolID(c.ID, &w.unnamedCalls))
+	w.buf = jsonscan.AppendStringMember(w.buf, "name", c.Name)
+	w.buf = jsonscan.AppendKey(w.buf, "input")
 	switch {
 	case !c.Custom && isBlank(c.Arguments):
 		w.buf = append(w.buf, "{}"...)
-	case !c.Custom && isObject([]byte(c.Arguments)):
+	case !c.Custom && jsonscan.IsObject([]byte(c.Arguments)):
 		w.buf = append(w.buf, c.Arguments...)
 	default: // free text, or arguments that are broken
 		if c.Custom {
 			w.drop.Add(llm.DropCustomTools)
 		}
-		w.buf = append(stringMember(append(w.buf, '{'), customInput, c.Arguments), '}')
+		w.buf = append(jsonscan.AppendStringMember(append(w.buf, '{'), customInput, c.Arguments), '}')
 	}
 	w.buf = append(w.buf, "}}"...)
 }
 
 func (w *writer) renderResult(r *llm.Result) {
 	w.buf = append(w.buf, `{"toolResult":{`...)
-	w.buf = stringMember(w.buf, "toolUseId", toolID(r.CallID, &w.unnamedResults))
-	w.buf = append(member(w.buf, "content"), '[')
+	w.buf = jsonscan.AppendStringMember(w.buf, "toolUseId", toolID(r.CallID, &w.unnamedResults))
+	w.buf = append(jsonscan.AppendKey(w.buf, "content"), '[')
 	empty := len(w.buf)
 	for i := range r.Content {
 		p := &r.Content[i]
 		switch p.Kind {
 		case llm.Text, llm.Refusal:
 			if !isBlank(p.Text) {
-				w.buf = stringMember(append(comma(w.buf), '{'), "text", p.Text)
+				w.buf = jsonscan.AppendStringMember(append(jsonscan.AppendComma(w.buf), '{'), "text", p.Text)
 				w.buf = append(w.buf, '}')
 			}
 		case llm.Image, llm.Document, llm.Video:
 			from := len(w.buf)
-			if w.buf = comma(w.buf); !w.renderMedia(p, false) {
+			if w.buf = jsonscan.AppendComma(w.buf); !w.renderMedia(p, false) {
 				w.buf = w.buf[:from]
 			}
 		default:
@@ -198,7 +200,7 @@ func (w *writer) renderResult(r *llm.Result) {
 	w.buf = append(w.buf, ']')
 	if r.Error {
 		if w.claude || w.t.Vendor == llm.Amazon {
-			w.buf = stringMember(w.buf, "status", "error")
+			w.buf = jsonscan.AppendStringMember(w.buf, "status", "error")
 		} else {
 			w.drop.Add(llm.DropToolErrors)
 		}
@@ -224,11 +226,11 @@ func (w *writer) renderReasoning(p *llm.Part) bool {
 	}
 	w.buf = append(w.buf, `{"reasoningContent":{`...)
 	if s.Kind == llm.Redacted {
-		w.buf = stringMember(w.buf, "redactedContent", blobOf(s.Data))
+		w.buf = jsonscan.AppendStringMember(w.buf, "redactedContent", blobOf(s.Data))
 	} else {
-		w.buf = append(member(w.buf, "reasoningText"), '{')
-		w.buf = stringMember(w.buf, "text", p.Text)
-		w.buf = stringMember(w.buf, "signature", s.Data)
+		w.buf = append(jsonscan.AppendKey(w.buf, "reasoningText"), '{')
+		w.buf = jsonscan.AppendStringMember(w.buf, "text", p.Text)
+		w.buf = jsonscan.AppendStringMember(w.buf, "signature", s.Data)
 		w.buf = append(w.buf, '}')
 	}
 	w.buf = append(w.buf, "}}"...)
@@ -264,7 +266,7 @@ func (w *writer) appendMessages(dst []byte) (out []byte, ok bool) {
 	if len(w.blocks) == 0 && len(w.drop.Names()) > 0 && len(w.q.Messages) > 0 {
 		return dst, false
 	}
-	dst = append(member(dst, "messages"), '[')
+	dst = append(jsonscan.AppendKey(dst, "messages"), '[')
 	if len(w.blocks) == 0 || w.blocks[0].assistant {
 		dst = append(dst, `{"role":"user","content":[{"text":"`+fillTurn+`"}]}`...)
 	}
@@ -273,7 +275,7 @@ func (w *writer) appendMessages(dst []byte) (out []byte, ok bool) {
 		for to < len(w.blocks) && w.blocks[to].assistant == w.blocks[from].assistant {
 			to++
 		}
-		dst = w.appendTurn(comma(dst), w.blocks[from:to])
+		dst = w.appendTurn(jsonscan.AppendComma(dst), w.blocks[from:to])
 		from = to
 	}
 	return append(dst, ']'), true
@@ -284,13 +286,13 @@ func (w *writer) appendTurn(dst []byte, blocks []block) []byte {
 	if blocks[0].assistant {
 		role = "assistant"
 	}
-	dst = stringMember(append(dst, '{'), "role", role)
-	dst = append(member(dst, "content"), '[')
+	dst = jsonscan.AppendStringMember(append(dst, '{'), "role", role)
+	dst = append(jsonscan.AppendKey(dst, "content"), '[')
 	text, document := false, false
 	for _, results := range [...]bool{true, false} {
 		for _, b := range blocks {
 			if b.result == results {
-				dst = append(comma(dst), w.buf[b.from:b.to]...)
+				dst = append(jsonscan.AppendComma(dst), w.buf[b.from:b.to]...)
 				text, document = text || b.text, document || b.document
 			}
 		}
@@ -309,7 +311,7 @@ const maxToolID = 64
 func toolID(id string, unnamed *int) string {
 	if id == "" {
 		*unnamed++
-		return "call_" + itoa(*unnamed)
+		return "call_" + strconv.Itoa(*unnamed)
 	}
 	legal := func(c byte) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
@@ -335,4 +337,16 @@ func toolID(id string, unnamed *int) string {
 		out = append(out, "0123456789abcdef"[hash>>shift&15])
 	}
 	return string(out)
+}
+
+// isBlank says that there is nothing but white space, which Bedrock refuses as text.
+func isBlank(s string) bool {
+	for _, c := range s {
+		switch c {
+		case ' ', '\n', '\r', '\t', '\v', '\f', '\u0085', '\u00a0':
+		default:
+			return false
+		}
+	}
+	return true
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evergate/internal/fault"
+	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
@@ -270,11 +271,11 @@ func TestAppendRequest(t *testing.T) {
 		{[]wire.Param{param("model", `"x"`)}, body},
 		{
 			[]wire.Param{param("temperature", "0.2"), param("max_tokens", "9"), param("requestMetadata", `{"a":"b"}`)},
-			`{"messages":[],"serviceTier":{"type":"flex"},"requestMetadata":{"a":"b"},"inferenceConfig":{"topP":0.5,"temperature":0.2,"maxTokens":9}}`,
+			`{"messages":[],"inferenceConfig":{"maxTokens":9,"topP":0.5,"temperature":0.2},"serviceTier":{"type":"flex"},"requestMetadata":{"a":"b"}}`,
 		},
 		{
 			[]wire.Param{param("inferenceConfig", `{"topP":1}`), param("serviceTier", "1"), param("serviceTier", "2"), param("stopSequences", `["a"]`)},
-			`{"messages":[],"serviceTier":2,"inferenceConfig":{"topP":1,"stopSequences":["a"]}}`,
+			`{"messages":[],"inferenceConfig":{"topP":1,"stopSequences":["a"]},"serviceTier":2}`,
 		},
 	} {
 		if got := string(Converse{}.AppendRequest(nil, &r, wire.Rewrite{Params: c.params})); got != c.want {
@@ -328,7 +329,7 @@ func FuzzReply(f *testing.F) {
 				t.Fatalf("what was written cannot be read: %v", err)
 			}
 		}
-		if out, _ := (Converse{}).AppendUnsealed(nil, body); out != nil && !isObject(out) {
+		if out, _ := (Converse{}).AppendUnsealed(nil, body); out != nil && !jsonscan.IsObject(out) {
 			t.Fatalf("unsealed: %s", out)
 		}
 	})

@@ -213,7 +213,7 @@ func (d *decoder) say(r *jsonscan.Reader, key int, kind llm.PartKind, emit func(
 	}
 	d.open(key, kind, emit)
 	var text []byte
-	text, d.text = unescaped(d.text, raw)
+	text = jsonscan.Unescaped(&d.text, raw)
 	d.put(llm.Event{Kind: llm.Delta, Part: key, Text: text}, emit)
 }
 
@@ -260,7 +260,7 @@ func (d *decoder) readInput(r *jsonscan.Reader, key int, emit func(*llm.Event)) 
 			continue
 		}
 		var text []byte
-		text, d.text = unescaped(d.text, raw)
+		text = jsonscan.Unescaped(&d.text, raw)
 		d.put(llm.Event{Kind: llm.Delta, Part: key, Text: text}, emit)
 	}
 }

@@ -2,8 +2,10 @@ package converse
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 )
 
@@ -90,7 +92,7 @@ func (w *writer) thinkAsClaude(e *llm.Effort, off bool) {
 			return
 		}
 		w.thinking = thinking{
-			name: "thinking", field: `{"type":"enabled","budget_tokens":` + itoa(int(budget)) + `}`,
+			name: "thinking", field: `{"type":"enabled","budget_tokens":` + strconv.Itoa(int(budget)) + `}`,
 			limit: budget + 8192, fixed: true,
 		}
 	}
@@ -125,19 +127,19 @@ func (w *writer) bareToolLoop() bool {
 // what Bedrock does not know of those it refuses.
 func (w *writer) appendAdditional(dst []byte) []byte {
 	from := len(dst)
-	dst = append(member(dst, "additionalModelRequestFields"), '{')
+	dst = append(jsonscan.AppendKey(dst, "additionalModelRequestFields"), '{')
 	empty := len(dst)
 	if w.thinking.name != "" {
-		dst = append(member(dst, w.thinking.name), w.thinking.field...)
+		dst = append(jsonscan.AppendKey(dst, w.thinking.name), w.thinking.field...)
 	}
 	dst = w.appendTopK(dst)
 	if w.serial() {
-		dst = append(member(dst, "tool_choice"), `{"type":`...)
+		dst = append(jsonscan.AppendKey(dst, "tool_choice"), `{"type":`...)
 		switch w.q.Choice.How {
 		case llm.Required:
 			dst = append(dst, `"any"`...)
 		case llm.Named:
-			dst = stringMember(append(dst, `"tool"`...), "name", w.q.Choice.Name)
+			dst = jsonscan.AppendStringMember(append(dst, `"tool"`...), "name", w.q.Choice.Name)
 		case llm.Unsaid, llm.Auto, llm.None:
 			dst = append(dst, `"auto"`...)
 		}
@@ -149,7 +151,7 @@ func (w *writer) appendAdditional(dst []byte) []byte {
 		dst = append(dst, '}')
 	}
 	if w.claude && len(w.q.Stop) > 0 { // which of them it was, is said only if asked for
-		dst = append(member(dst, "additionalModelResponseFieldPaths"), `["/stop_sequence"]`...)
+		dst = append(jsonscan.AppendKey(dst, "additionalModelResponseFieldPaths"), `["/stop_sequence"]`...)
 	}
 	return dst
 }
@@ -165,12 +167,12 @@ func (w *writer) appendTopK(dst []byte) []byte {
 	case w.thinking.fixed, w.claude && w.generation.fixedSampling():
 		w.drop.Add("top_k")
 	case w.claude:
-		dst = intMember(dst, "top_k", *k)
+		dst = jsonscan.AppendIntMember(dst, "top_k", *k)
 	case w.t.Vendor == llm.Amazon:
-		dst = append(member(dst, "inferenceConfig"), '{')
-		dst = append(intMember(dst, "topK", *k), '}')
+		dst = append(jsonscan.AppendKey(dst, "inferenceConfig"), '{')
+		dst = append(jsonscan.AppendIntMember(dst, "topK", *k), '}')
 	case w.t.Vendor == llm.Cohere:
-		dst = intMember(dst, "k", *k)
+		dst = jsonscan.AppendIntMember(dst, "k", *k)
 	default:
 		w.drop.Add("top_k")
 	}

@@ -88,9 +88,9 @@ func (w *writer) appendTools(dst []byte) []byte {
 		}
 		return dst
 	}
-	dst = append(member(dst, "toolConfig"), `{"tools":[`...)
+	dst = append(jsonscan.AppendKey(dst, "toolConfig"), `{"tools":[`...)
 	for i := range w.tools {
-		dst = w.appendTool(comma(dst), &w.tools[i])
+		dst = w.appendTool(jsonscan.AppendComma(dst), &w.tools[i])
 	}
 	dst = append(dst, ']')
 	if !w.serial() { // else it goes with that: said twice it is refused
@@ -101,15 +101,15 @@ func (w *writer) appendTools(dst []byte) []byte {
 
 func (w *writer) appendTool(dst []byte, t *tool) []byte {
 	dst = append(dst, `{"toolSpec":{`...)
-	dst = stringMember(dst, "name", t.name)
+	dst = jsonscan.AppendStringMember(dst, "name", t.name)
 	if !isBlank(t.description) {
-		dst = stringMember(dst, "description", t.description)
+		dst = jsonscan.AppendStringMember(dst, "description", t.description)
 	}
-	dst = append(member(dst, "inputSchema"), '{')
-	dst = appendSchema(member(dst, "json"), t.schema)
+	dst = append(jsonscan.AppendKey(dst, "inputSchema"), '{')
+	dst = appendSchema(jsonscan.AppendKey(dst, "json"), t.schema)
 	dst = append(dst, '}')
 	if t.strict {
-		dst = append(member(dst, "strict"), "true"...)
+		dst = append(jsonscan.AppendKey(dst, "strict"), "true"...)
 	}
 	dst = append(dst, "}}"...)
 	if t.cache != nil {
@@ -124,7 +124,7 @@ func (w *writer) appendTool(dst []byte, t *tool) []byte {
 
 // appendSchema appends the schema of a tool's arguments as it came. Bedrock wants it to say that it is of an object.
 func appendSchema(dst, schema []byte) []byte {
-	if !isObject(schema) {
+	if !jsonscan.IsObject(schema) {
 		return append(dst, anySchema...)
 	}
 	r := jsonscan.New(schema)
@@ -157,12 +157,12 @@ func (w *writer) appendChoice(dst []byte) []byte {
 	if w.refuses("toolChoice", "tool_choice") {
 		return dst
 	}
-	dst = append(member(dst, "toolChoice"), '{')
+	dst = append(jsonscan.AppendKey(dst, "toolChoice"), '{')
 	switch w.q.Choice.How {
 	case llm.Required:
 		dst = append(dst, `"any":{}`...)
 	case llm.Named:
-		dst = append(stringMember(append(dst, `"tool":{`...), "name", w.q.Choice.Name), '}')
+		dst = append(jsonscan.AppendStringMember(append(dst, `"tool":{`...), "name", w.q.Choice.Name), '}')
 	case llm.Auto, llm.Unsaid, llm.None:
 		dst = append(dst, `"auto":{}`...)
 	}

@@ -75,7 +75,7 @@ func (u *unsealing) content(r *jsonscan.Reader, from int) {
 		u.out = append(u.out, `{"text":"`+fillTurn+`"}`...)
 	}
 	for _, raw := range kept {
-		u.out = append(comma(u.out), raw...)
+		u.out = append(jsonscan.AppendComma(u.out), raw...)
 	}
 	u.out = append(u.out, ']')
 	u.done = r.Offset()

@@ -38,11 +38,11 @@ func readUsage(r *jsonscan.Reader) (u llm.Usage) {
 // appendUsage is readUsage backwards.
 func appendUsage(dst []byte, u llm.Usage) []byte {
 	dst = append(dst, '{')
-	dst = intMember(dst, "inputTokens", u.Input-u.CachedInput-u.CacheWrite)
-	dst = intMember(dst, "outputTokens", u.Output)
-	dst = intMember(dst, "totalTokens", u.Input+u.Output)
-	dst = intMember(dst, "cacheReadInputTokens", u.CachedInput)
-	dst = intMember(dst, "cacheWriteInputTokens", u.CacheWrite)
+	dst = jsonscan.AppendIntMember(dst, "inputTokens", u.Input-u.CachedInput-u.CacheWrite)
+	dst = jsonscan.AppendIntMember(dst, "outputTokens", u.Output)
+	dst = jsonscan.AppendIntMember(dst, "totalTokens", u.Input+u.Output)
+	dst = jsonscan.AppendIntMember(dst, "cacheReadInputTokens", u.CachedInput)
+	dst = jsonscan.AppendIntMember(dst, "cacheWriteInputTokens", u.CacheWrite)
 	return append(dst, '}')
 }
 

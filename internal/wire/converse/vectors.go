@@ -57,9 +57,9 @@ func (TitanEmbed) EncodeEmbed(dst []byte, q *llm.EmbedRequest, _ *wire.Target) (
 	if q.Task != "" {
 		q.Dropped.Add("task")
 	}
-	dst = stringMember(append(dst, '{'), "inputText", inputs[0])
+	dst = jsonscan.AppendStringMember(append(dst, '{'), "inputText", inputs[0])
 	if q.Dimensions > 0 {
-		dst = intMember(dst, "dimensions", q.Dimensions)
+		dst = jsonscan.AppendIntMember(dst, "dimensions", q.Dimensions)
 	}
 	return append(dst, '}'), nil
 }
@@ -104,12 +104,12 @@ func (NovaEmbed) EncodeEmbed(dst []byte, q *llm.EmbedRequest, _ *wire.Target) ([
 		purpose = "CLUSTERING"
 	}
 	dst = append(dst, `{"taskType":"SINGLE_EMBEDDING","singleEmbeddingParams":{`...)
-	dst = stringMember(dst, "embeddingPurpose", purpose)
+	dst = jsonscan.AppendStringMember(dst, "embeddingPurpose", purpose)
 	if q.Dimensions > 0 {
-		dst = intMember(dst, "embeddingDimension", q.Dimensions)
+		dst = jsonscan.AppendIntMember(dst, "embeddingDimension", q.Dimensions)
 	}
-	dst = append(member(dst, "text"), `{"truncationMode":"NONE"`...)
-	dst = stringMember(dst, "value", inputs[0])
+	dst = append(jsonscan.AppendKey(dst, "text"), `{"truncationMode":"NONE"`...)
+	dst = jsonscan.AppendStringMember(dst, "value", inputs[0])
 	return append(dst, "}}}"...), nil
 }
 
@@ -173,13 +173,13 @@ func (CohereEmbed) EncodeEmbed(dst []byte, q *llm.EmbedRequest, _ *wire.Target) 
 	}
 	dst = append(dst, `{"texts":[`...)
 	for _, s := range inputs {
-		dst = jsonscan.AppendString(comma(dst), s)
+		dst = jsonscan.AppendString(jsonscan.AppendComma(dst), s)
 	}
 	dst = append(dst, ']')
-	dst = stringMember(dst, "input_type", kind)
-	dst = append(member(dst, "embedding_types"), `["float"]`...)
+	dst = jsonscan.AppendStringMember(dst, "input_type", kind)
+	dst = append(jsonscan.AppendKey(dst, "embedding_types"), `["float"]`...)
 	if q.Dimensions > 0 { // known to the fourth version
-		dst = intMember(dst, "output_dimension", q.Dimensions)
+		dst = jsonscan.AppendIntMember(dst, "output_dimension", q.Dimensions)
 	}
 	return append(dst, '}'), nil
 }

@@ -321,7 +321,7 @@ func (d *decoder) text(c *candidateState, p *part, emit func(*llm.Event)) {
 		d.start(c, llm.Part{Kind: kind}, emit)
 	}
 	if len(p.text) > 0 {
-		text := unescaped(&d.scratch, p.text)
+		text := jsonscan.Unescaped(&d.scratch, p.text)
 		if kind == llm.Text {
 			c.places.add(text)
 		}

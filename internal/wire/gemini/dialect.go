@@ -7,7 +7,6 @@
 package gemini
 
 import (
-
 	"evergate/internal/fault"
 	"evergate/internal/wire"
 )
@@ -56,7 +55,9 @@ func (Generate) StreamFromReply(body []byte, _ bool) ([]byte, error) { return st
 func (Generate) ReplyFromStream(stream []byte) ([]byte, error) { return replyFromStream(stream) }
 
 // AppendStreamError appends the error as the stream's last event.
-func (Generate) AppendStreamError(dst []byte, f wire.Failure) []byte { return appendStreamError(dst, f) }
+func (Generate) AppendStreamError(dst []byte, f wire.Failure) []byte {
+	return appendStreamError(dst, f)
+}
 
 // Name is "gemini_count_tokens".
 func (CountTokens) Name() string { return "gemini_count_tokens" }

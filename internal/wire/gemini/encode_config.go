@@ -53,7 +53,7 @@ func (w *writer) tools() {
 	}
 	for _, t := range theirs {
 		w.next()
-		w.dst = append(w.dst, oneLine(t.Opaque.Raw)...)
+		w.dst = append(w.dst, jsonscan.OneLine(t.Opaque.Raw)...)
 	}
 	w.close(']')
 	if len(own) > 0 {

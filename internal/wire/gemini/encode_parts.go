@@ -182,7 +182,7 @@ func appendOutcome(dst []byte, r *llm.Result) []byte {
 		}
 	}
 	if b := bytes.TrimSpace(text); !r.Error && len(b) > 0 && b[0] == '{' && jsonscan.Valid(b) == nil {
-		return append(dst, oneLine(b)...)
+		return append(dst, jsonscan.OneLine(b)...)
 	}
 	out := list{dst: append(dst, '{')}
 	if r.Error {

@@ -304,8 +304,8 @@ func appendAnswerPart(dst []byte, p *llm.Part, dropped *llm.Dropped) []byte {
 		}
 		return appendFile(dst, p.Media, signature)
 	case llm.Opaque:
-		if p.Opaque != nil && p.Opaque.Vendor == llm.Google && isObject(string(p.Opaque.Raw)) {
-			return append(dst, oneLine(p.Opaque.Raw)...)
+		if p.Opaque != nil && p.Opaque.Vendor == llm.Google && jsonscan.IsObject(p.Opaque.Raw) {
+			return append(dst, jsonscan.OneLine(p.Opaque.Raw)...)
 		}
 		dropped.Add(llm.DropServerTools)
 	case llm.ToolResult:
@@ -339,7 +339,7 @@ func appendArguments(dst []byte, c *llm.Call) []byte {
 	case len(args) == 0 && !c.Custom:
 		return append(dst, "{}"...)
 	case !c.Custom && args[0] == '{' && jsonscan.Valid(args) == nil:
-		return append(dst, oneLine(args)...)
+		return append(dst, jsonscan.OneLine(args)...)
 	}
 	dst = append(dst, `{"input":`...)
 	return append(jsonscan.AppendString(dst, c.Arguments), '}')

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -54,10 +55,11 @@ func FuzzEvent(f *testing.F) {
 				t.Errorf("%q became %q: %+v", data, e, ev)
 			}
 		}
-		if len(a.Choices) > 0 && len(a.Choices) < 64 && !finished.SawFinish {
-			t.Errorf("%q: no finish", data)
+		stopped := !slices.ContainsFunc(a.Choices, func(c llm.Choice) bool { return c.Stop == llm.Unstopped })
+		if len(a.Choices) > 0 && len(a.Choices) < 64 && finished.SawFinish != stopped {
+			t.Errorf("%q: finish %t, of what has ended %t", data, finished.SawFinish, stopped)
 		}
-		if out, err := (Generate{}).ReplyFromStream(append(append([]byte("data: "), oneLine(data)...), "\n\n"...)); err == nil && jsonscan.Valid(out) != nil {
+		if out, err := (Generate{}).ReplyFromStream(append(append([]byte("data: "), jsonscan.OneLine(data)...), "\n\n"...)); err == nil && jsonscan.Valid(out) != nil {
 			t.Errorf("%q folds to %q", data, out)
 		}
 	})

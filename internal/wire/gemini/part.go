@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"bytes"
 	"strings"
 
 	"evergate/internal/jsonscan"
@@ -69,15 +68,6 @@ func objectOrNil(r *jsonscan.Reader) []byte {
 		return nil
 	}
 	return r.Raw()
-}
-
-// unescaped is the text of the inside of a string; it is copied only if there were escapes.
-func unescaped(scratch *[]byte, raw []byte) []byte {
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw
-	}
-	*scratch = jsonscan.AppendUnescaped((*scratch)[:0], raw)
-	return *scratch
 }
 
 // sealOf is the seal that a signature is: Google's own, or another's that was wrapped to travel as one.

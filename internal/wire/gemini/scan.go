@@ -104,27 +104,6 @@ func empty(raw []byte) bool {
 	return false
 }
 
-// isObject says that a text is one valid JSON object.
-func isObject(text string) bool {
-	b := bytes.TrimSpace([]byte(text))
-	return len(b) > 0 && b[0] == '{' && jsonscan.Valid(b) == nil
-}
-
-// oneLine takes the line ends out of a valid value, where they can be nothing but white space.
-func oneLine(raw []byte) []byte {
-	out := raw
-	for i, c := range raw {
-		if c != '\n' && c != '\r' {
-			continue
-		}
-		if &out[0] == &raw[0] {
-			out = bytes.Clone(raw)
-		}
-		out[i] = ' '
-	}
-	return out
-}
-
 // standard is base64 in the standard alphabet with padding: SDKs send bytes in the URL-safe one.
 func standard(b64 string) string {
 	bad := len(b64)%4 != 0

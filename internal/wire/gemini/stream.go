@@ -23,7 +23,7 @@ func streamFromReply(body []byte) ([]byte, error) {
 	out := make([]byte, 0, len(body)+len(events)*len(eventStart+eventEnd))
 	for _, e := range events {
 		out = append(out, eventStart...)
-		out = append(out, oneLine(e)...)
+		out = append(out, jsonscan.OneLine(e)...)
 		out = append(out, eventEnd...)
 	}
 	return out, nil

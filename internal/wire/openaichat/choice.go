@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"evergate/internal/jsonscan"
+	"evergate/internal/openaiwords"
 	"evergate/internal/wire"
 )
 
@@ -63,7 +64,7 @@ func readChoice(r *jsonscan.Reader, s shape) (c choice) {
 			c.holds = c.holds || r.Kind() == jsonscan.String
 			c.content = c.says(r) || c.content
 		case "error":
-			c.fault = errorValue(r)
+			c.fault = openaiwords.ErrorValue(r)
 		default:
 			r.Skip()
 		}
@@ -185,26 +186,6 @@ func says(r *jsonscan.Reader) (something bool) {
 		r.Skip()
 	}
 	return false
-}
-
-// errorValue reads the value of an "error" member: nil if it says that there is none.
-func errorValue(r *jsonscan.Reader) []byte {
-	kind := r.Kind()
-	raw := r.Raw()
-	switch kind {
-	case jsonscan.Object, jsonscan.Array, jsonscan.Number:
-		return raw
-	case jsonscan.String:
-		if len(raw) > len(`""`) {
-			return raw
-		}
-	case jsonscan.Bool:
-		if string(raw) == "true" {
-			return raw
-		}
-	case jsonscan.Null, jsonscan.None:
-	}
-	return nil
 }
 
 // failed says of a finish reason that it stands for a failure of the upstream and for no end of an answer: the

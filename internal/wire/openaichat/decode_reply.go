@@ -3,6 +3,7 @@ package openaichat
 import (
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
+	"evergate/internal/openaiwords"
 )
 
 // DecodeReply reads a whole chat completion that Judge found good.
@@ -18,12 +19,12 @@ func (Chat) DecodeReply(body []byte) (*llm.Reply, error) {
 	return fold.Reply(), nil
 }
 
-// canonicalUsage is readUsage with reasoning as a part of the output. A vendor that does not count it so (xAI) shows in
+// canonicalUsage is openaiwords.ReadUsage with reasoning as a part of the output. A vendor that does not count it so (xAI) shows in
 // the sum.
 func canonicalUsage(r *jsonscan.Reader) llm.Usage {
 	raw := r.Raw()
 	in := jsonscan.New(raw)
-	u := readUsage(&in)
+	u := openaiwords.ReadUsage(&in)
 	if u.Reasoning == 0 {
 		return u
 	}

@@ -9,6 +9,7 @@ package openaichat
 
 import (
 	"evergate/internal/fault"
+	"evergate/internal/openaiwords"
 	"evergate/internal/wire"
 )
 
@@ -135,10 +136,12 @@ func (base) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
 func (base) AppendError(dst []byte, f wire.Failure) []byte { return appendError(dst, f) }
 
 // ReadError reads an error body in any of the shapes that vendors of this dialect use.
-func (base) ReadError(body []byte) (code, message string) { return readError(body) }
+func (base) ReadError(body []byte) (code, message string) { return openaiwords.ReadError(body) }
 
 // streamed is what the operations have in common that can be streamed.
 type streamed struct{ base }
 
 // AppendStreamError appends the error event after which nothing comes.
-func (streamed) AppendStreamError(dst []byte, f wire.Failure) []byte { return appendStreamError(dst, f) }
+func (streamed) AppendStreamError(dst []byte, f wire.Failure) []byte {
+	return appendStreamError(dst, f)
+}

@@ -9,6 +9,7 @@ import (
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
+	"evergate/internal/openaiwords"
 	"evergate/internal/wire"
 )
 
@@ -206,7 +207,7 @@ func (Embeddings) DecodeEmbedReply(body []byte) (*llm.EmbedReply, error) {
 		case "model":
 			a.Model, _ = r.Text()
 		case "usage":
-			a.Usage = readUsage(&r)
+			a.Usage = openaiwords.ReadUsage(&r)
 		case "data":
 			if !r.Array() {
 				continue

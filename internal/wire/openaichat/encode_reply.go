@@ -28,19 +28,21 @@ func (Chat) AppendReply(dst []byte, a *llm.Reply, q *llm.Request) []byte {
 		dst = append(dst, `,"usage":`...)
 		dst = appendUsage(dst, &a.Usage)
 	}
-	if a.ServiceTier != "" {
-		dst = append(dst, `,"service_tier":`...)
-		dst = jsonscan.AppendString(dst, tierWord(a.ServiceTier))
-	}
-	return append(dst, '}')
+	return append(appendTier(dst, a.ServiceTier), '}')
 }
 
-// tierWord is OpenAI's word for a service tier.
-func tierWord(tier string) string {
-	if tier == "standard" {
-		return "default"
+// appendTier appends the service tier in OpenAI's words. SDKs with closed lists of them refuse an answer with any other, so
+// one that is none of them is not said.
+func appendTier(dst []byte, tier string) []byte {
+	switch tier {
+	case "auto", "default", "flex", "scale", "priority":
+	case "standard": // Anthropic's and Google's
+		tier = "default"
+	default:
+		return dst
 	}
-	return tier
+	dst = append(dst, `,"service_tier":`...)
+	return jsonscan.AppendString(dst, tier)
 }
 
 func appendChoice(dst []byte, c *llm.Choice, index int, q *llm.Request) []byte {

@@ -97,10 +97,7 @@ func (e *encoder) start(v *llm.Event) {
 	h = strconv.AppendInt(h, v.Created, 10)
 	h = append(h, `,"model":`...)
 	h = jsonscan.AppendString(h, v.Model)
-	if v.ServiceTier != "" {
-		h = append(h, `,"service_tier":`...)
-		h = jsonscan.AppendString(h, tierWord(v.ServiceTier))
-	}
+	h = appendTier(h, v.ServiceTier)
 	e.head = append(h, `,"choices":[`...)
 }
 

@@ -3,8 +3,8 @@ package openaichat
 import (
 	"bytes"
 
-	"evergate/internal/fault"
 	"evergate/internal/jsonscan"
+	"evergate/internal/openaiwords"
 	"evergate/internal/wire"
 )
 
@@ -21,7 +21,7 @@ func judgeEvent(data []byte, p *wire.Progress, s shape) (e wire.Event) {
 	}
 	r := jsonscan.New(data)
 	if r.Kind() != jsonscan.Object {
-		return wire.OddEvent(data, bareFault)
+		return wire.OddEvent(data, openaiwords.FaultIn)
 	}
 	var (
 		model, id, finish, failure, errorRaw []byte
@@ -73,7 +73,7 @@ func judgeEvent(data []byte, p *wire.Progress, s shape) (e wire.Event) {
 				first = false
 			}
 		case "usage":
-			if u := readUsage(&r); u.Known {
+			if u := openaiwords.ReadUsage(&r); u.Known {
 				usage = u
 			}
 		case "x_groq":
@@ -83,7 +83,7 @@ func judgeEvent(data []byte, p *wire.Progress, s shape) (e wire.Event) {
 				usage = u
 			}
 		case "error":
-			if raw := errorValue(&r); raw != nil {
+			if raw := openaiwords.ErrorValue(&r); raw != nil {
 				errorRaw = raw
 			}
 		default:
@@ -105,13 +105,13 @@ func judgeEvent(data []byte, p *wire.Progress, s shape) (e wire.Event) {
 	}
 	switch {
 	case errorRaw != nil && (!isEmptyObject(errorRaw) || begun == 0):
-		e.Fault = faultOf(errorRaw)
+		e.Fault = openaiwords.FaultOf(errorRaw)
 		return e
 	case failure != nil:
 		e.Fault = failedFinish(failure)
 		return e
 	case !hasChoices && !usage.Known:
-		e.Fault = bareFault(data)
+		e.Fault = openaiwords.FaultIn(data)
 		return e
 	}
 	e.Finish = ended != 0
@@ -148,22 +148,14 @@ func readGroq(r *jsonscan.Reader) (u wire.Usage, errorRaw []byte) {
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
 		case "usage":
-			u = readUsage(r)
+			u = openaiwords.ReadUsage(r)
 		case "error":
-			errorRaw = errorValue(r)
+			errorRaw = openaiwords.ErrorValue(r)
 		default:
 			r.Skip()
 		}
 	}
 	return u, errorRaw
-}
-
-// bareFault is the error that a text without choices is, nil if it is none.
-func bareFault(data []byte) *fault.Fault {
-	if e := readDetail(data); e.message != "" {
-		return e.fault()
-	}
-	return nil
 }
 
 func isEmptyObject(raw []byte) bool {

@@ -363,7 +363,7 @@ func FuzzJudgeEvent(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, d := range dialects {
+		for _, d := range [...]wire.Dialect{Chat{}, Completions{}} {
 			var p wire.Progress
 			e := d.JudgeEvent(data, &p)
 			var o map[string]any

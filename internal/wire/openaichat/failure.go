@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"evergate/internal/jsonscan"
+	"evergate/internal/openaiwords"
 	"evergate/internal/wire"
 )
 
@@ -13,32 +14,10 @@ const (
 	endMarker  = eventStart + "[DONE]" + eventEnd
 )
 
-// appendError appends {"error":{…}}; param and code are null where there is none, attempts and request_id left out.
 func appendError(dst []byte, f wire.Failure) []byte {
-	dst = append(dst, `{"error":{"message":`...)
-	dst = jsonscan.AppendString(dst, f.Message)
-	dst = append(dst, `,"type":`...)
-	dst = jsonscan.AppendString(dst, errorType(f.Status))
-	dst = append(dst, `,"param":`...)
-	dst = appendOrNull(dst, f.Param)
-	dst = append(dst, `,"code":`...)
-	dst = appendOrNull(dst, f.Code)
-	if len(f.Attempts) > 0 {
-		dst = append(dst, `,"attempts":`...)
-		dst = wire.AppendAttempts(dst, f.Attempts)
-	}
-	if f.RequestID != "" {
-		dst = append(dst, `,"request_id":`...)
-		dst = jsonscan.AppendString(dst, f.RequestID)
-	}
-	return append(dst, "}}"...)
-}
-
-func appendOrNull(dst []byte, s string) []byte {
-	if s == "" {
-		return append(dst, "null"...)
-	}
-	return jsonscan.AppendString(dst, s)
+	dst = append(dst, `{"error":`...)
+	dst = openaiwords.AppendError(dst, &f)
+	return append(dst, '}')
 }
 
 // appendStreamError appends the error as the stream's last event; [DONE] would be a clean end.
@@ -107,20 +86,4 @@ func (shape) finishWithout(tool bool) string {
 		return "tool_calls"
 	}
 	return "stop"
-}
-
-// errorType is the dialect's word for a status.
-func errorType(status int) string {
-	switch {
-	case status == 401:
-		return "authentication_error"
-	case status == 403:
-		return "permission_error"
-	case status == 429:
-		return "rate_limit_error"
-	case status >= 500:
-		return "server_error"
-	default:
-		return "invalid_request_error"
-	}
 }

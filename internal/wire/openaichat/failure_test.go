@@ -179,7 +179,6 @@ func TestAppendEnd(t *testing.T) {
 		},
 		{"a role alone", Chat{}, []string{`{"choices":[{"delta":{"role":"assistant"}}]}`}, done},
 		{"nothing came", Chat{}, nil, done},
-		{"embeddings", Embeddings{}, nil, done},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

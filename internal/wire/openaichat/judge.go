@@ -1,15 +1,18 @@
 package openaichat
 
 import (
+	"strconv"
+
 	"evergate/internal/fault"
 	"evergate/internal/jsonscan"
+	"evergate/internal/openaiwords"
 	"evergate/internal/wire"
 )
 
 // judgeChoices reads a plain reply. Choices decide: with a usable one an error beside it does not count, and without
 // one the reply is no answer whatever else it holds.
 func judgeChoices(body []byte, s shape) (reply wire.Reply, f *fault.Fault) {
-	if f = wire.NoAnswer(body, bareFault); f != nil {
+	if f = wire.NoAnswer(body, openaiwords.FaultIn); f != nil {
 		return reply, f
 	}
 	var (
@@ -47,11 +50,11 @@ func judgeChoices(body []byte, s shape) (reply wire.Reply, f *fault.Fault) {
 				}
 			}
 		case "usage":
-			reply.Usage = readUsage(&r)
+			reply.Usage = openaiwords.ReadUsage(&r)
 		case "x_groq":
 			groq, _ = readGroq(&r)
 		case "error":
-			if raw := errorValue(&r); raw != nil {
+			if raw := openaiwords.ErrorValue(&r); raw != nil {
 				errorRaw = raw
 			}
 		default:
@@ -68,11 +71,11 @@ func judgeChoices(body []byte, s shape) (reply wire.Reply, f *fault.Fault) {
 	case usable > 0:
 		return reply, nil
 	case errorRaw != nil:
-		return reply, faultOf(errorRaw)
+		return reply, openaiwords.FaultOf(errorRaw)
 	case failure != nil:
 		return reply, failedFinish(failure)
 	case kind != jsonscan.Array:
-		if f := bareFault(body); f != nil {
+		if f := openaiwords.FaultIn(body); f != nil {
 			return reply, f
 		}
 		return reply, wire.NoArray("choices", kind)
@@ -87,7 +90,7 @@ func judgeChoices(body []byte, s shape) (reply wire.Reply, f *fault.Fault) {
 
 // judgeEmbeddings reads a plain reply to an embeddings request.
 func judgeEmbeddings(body []byte) (reply wire.Reply, f *fault.Fault) {
-	if f = wire.NoAnswer(body, bareFault); f != nil {
+	if f = wire.NoAnswer(body, openaiwords.FaultIn); f != nil {
 		return reply, f
 	}
 	var (
@@ -113,9 +116,9 @@ func judgeEmbeddings(body []byte) (reply wire.Reply, f *fault.Fault) {
 				}
 			}
 		case "usage":
-			reply.Usage = readUsage(&r)
+			reply.Usage = openaiwords.ReadUsage(&r)
 		case "error":
-			errorRaw = errorValue(&r)
+			errorRaw = openaiwords.ErrorValue(&r)
 		default:
 			r.Skip()
 		}
@@ -127,9 +130,9 @@ func judgeEmbeddings(body []byte) (reply wire.Reply, f *fault.Fault) {
 	case data > 0 && empty == 0:
 		return reply, nil
 	case errorRaw != nil:
-		return reply, faultOf(errorRaw)
+		return reply, openaiwords.FaultOf(errorRaw)
 	case kind != jsonscan.Array:
-		if f := bareFault(body); f != nil {
+		if f := openaiwords.FaultIn(body); f != nil {
 			return reply, f
 		}
 		return reply, wire.NoArray("data", kind)
@@ -154,4 +157,11 @@ func readEmbedding(r *jsonscan.Reader) (found bool) {
 		found = len(raw) > 2 && (raw[0] == '[' || raw[0] == '"')
 	}
 	return found
+}
+
+func failedFinish(finish []byte) *fault.Fault {
+	return &fault.Fault{
+		Class: fault.Invalid, Code: string(finish),
+		Message: "the upstream broke the answer off with finish_reason " + strconv.Quote(string(finish)),
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"evergate/internal/jsonscan"
+	"evergate/internal/openaiwords"
 	"evergate/internal/wire"
 )
 
@@ -11,7 +12,7 @@ import (
 // finish (older completions: one with both), then the usage, then the end marker. Members that are not known go
 // along as they are. The error is a *fault.Fault.
 func streamFromReply(body []byte, withUsage bool, s shape) ([]byte, error) {
-	if f := wire.NoAnswer(body, bareFault); f != nil {
+	if f := wire.NoAnswer(body, openaiwords.FaultIn); f != nil {
 		return nil, f
 	}
 	head, choices, usage, err := partReply(body, s)
@@ -62,7 +63,7 @@ func partReply(body []byte, s shape) (head []byte, choices [][]byte, usage []byt
 		case "object":
 			r.Skip()
 		case "usage":
-			if usage = oneLine(r.Raw()); string(usage) == "null" {
+			if usage = jsonscan.OneLine(r.Raw()); string(usage) == "null" {
 				usage = nil
 			}
 		case "choices":
@@ -71,10 +72,10 @@ func partReply(body []byte, s shape) (head []byte, choices [][]byte, usage []byt
 				continue
 			}
 			for r.Elem() {
-				choices = append(choices, oneLine(r.Raw()))
+				choices = append(choices, jsonscan.OneLine(r.Raw()))
 			}
 		default:
-			head = appendMember(head, key, oneLine(r.Raw()))
+			head = appendMember(head, key, jsonscan.OneLine(r.Raw()))
 			head = append(head, ',')
 		}
 	}
@@ -184,19 +185,4 @@ func appendMember(dst, key, raw []byte) []byte {
 	dst = jsonscan.AppendString(dst, string(key))
 	dst = append(dst, ':')
 	return append(dst, raw...)
-}
-
-// oneLine takes the line ends out of a valid value, where they can be nothing but white space.
-func oneLine(raw []byte) []byte {
-	out := raw
-	for i, c := range raw {
-		if c != '\n' && c != '\r' {
-			continue
-		}
-		if &out[0] == &raw[0] {
-			out = append([]byte(nil), raw...)
-		}
-		out[i] = ' '
-	}
-	return out
 }

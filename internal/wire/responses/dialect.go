@@ -7,9 +7,9 @@
 package responses
 
 import (
-
 	"evergate/internal/fault"
 	"evergate/internal/llm"
+	"evergate/internal/openaiwords"
 	"evergate/internal/wire"
 )
 
@@ -37,7 +37,7 @@ func (Responses) ReadRequest(body []byte) (wire.Request, error) { return readReq
 
 // AppendRequest changes r in place; see [wire.Dialect].
 func (Responses) AppendRequest(dst []byte, r *wire.Request, w wire.Rewrite) []byte {
-	return appendRequest(dst, r, w)
+	return wire.AppendRewritten(dst, r, w)
 }
 
 // Judge reads a whole response object.
@@ -59,7 +59,7 @@ func (Responses) AppendStreamError(dst []byte, f wire.Failure) []byte {
 }
 
 // ReadError reads an error body in any of the shapes that vendors of this dialect use.
-func (Responses) ReadError(body []byte) (code, message string) { return readError(body) }
+func (Responses) ReadError(body []byte) (code, message string) { return openaiwords.ReadError(body) }
 
 // StreamFromReply writes a response object as the events of a stream. Usage is always said in this dialect. The error is
 // a *fault.Fault.

@@ -64,12 +64,12 @@ func (e *encoder) appendResponse(dst []byte, status string, over bool) []byte {
 	dst = append(dst, `],"parallel_tool_calls":`...)
 	dst = strconv.AppendBool(dst, q.Parallel == nil || *q.Parallel)
 	dst = append(dst, `,"previous_response_id":`...)
-	dst = appendOrNull(dst, q.Previous)
+	dst = jsonscan.AppendStringOrNull(dst, q.Previous)
 	dst = append(dst, `,"prompt_cache_key":`...)
-	dst = appendOrNull(dst, q.CacheKey)
+	dst = jsonscan.AppendStringOrNull(dst, q.CacheKey)
 	dst = appendEffort(dst, q.Reasoning)
 	dst = append(dst, `,"safety_identifier":null,"service_tier":`...)
-	dst = appendOrNull(dst, e.serviceTier())
+	dst = jsonscan.AppendStringOrNull(dst, e.serviceTier())
 	dst = append(dst, `,"store":`...)
 	dst = strconv.AppendBool(dst, q.Store == nil || *q.Store)
 	dst = append(dst, `,"temperature":`...)
@@ -126,9 +126,9 @@ func appendEffort(dst []byte, e *llm.Effort) []byte {
 	if e == nil {
 		return append(dst, `null,"summary":null}`...)
 	}
-	dst = appendOrNull(dst, e.Level)
+	dst = jsonscan.AppendStringOrNull(dst, e.Level)
 	dst = append(dst, `,"summary":`...)
-	dst = appendOrNull(dst, e.Show)
+	dst = jsonscan.AppendStringOrNull(dst, e.Show)
 	return append(dst, '}')
 }
 

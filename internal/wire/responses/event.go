@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"evergate/internal/jsonscan"
+	"evergate/internal/openaiwords"
 	"evergate/internal/wire"
 )
 
@@ -17,7 +18,7 @@ func judgeEvent(data []byte, p *wire.Progress) (e wire.Event) {
 	}
 	r := jsonscan.New(data)
 	if r.Kind() != jsonscan.Object {
-		return wire.OddEvent(data, bareFault)
+		return wire.OddEvent(data, openaiwords.FaultIn)
 	}
 	var f frame
 	f.read(&r)
@@ -30,13 +31,13 @@ func judgeEvent(data []byte, p *wire.Progress) (e wire.Event) {
 		p.Sequence++
 	}
 	if len(f.kind) == 0 {
-		e.Fault = bareFault(data)
+		e.Fault = openaiwords.FaultIn(data)
 		return e
 	}
 	e.Name = f.kind
 	switch {
 	case f.failure != nil && f.response == nil, string(f.kind) == "error":
-		e.Fault = faultOf(data)
+		e.Fault = openaiwords.FaultOf(data)
 		return e
 	case f.response != nil:
 		if judgeResponse(&f, &e, p); e.Fault != nil {

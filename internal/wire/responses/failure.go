@@ -4,57 +4,14 @@ import (
 	"strconv"
 
 	"evergate/internal/jsonscan"
+	"evergate/internal/openaiwords"
 	"evergate/internal/wire"
 )
 
-// appendError appends {"error":{…}}; param and code are null where there is none, attempts and request_id left out.
 func appendError(dst []byte, f wire.Failure) []byte {
 	dst = append(dst, `{"error":`...)
-	dst = appendFailure(dst, &f)
+	dst = openaiwords.AppendError(dst, &f)
 	return append(dst, '}')
-}
-
-func appendFailure(dst []byte, f *wire.Failure) []byte {
-	dst = append(dst, `{"message":`...)
-	dst = jsonscan.AppendString(dst, f.Message)
-	dst = append(dst, `,"type":`...)
-	dst = jsonscan.AppendString(dst, errorType(f.Status))
-	dst = append(dst, `,"param":`...)
-	dst = appendOrNull(dst, f.Param)
-	dst = append(dst, `,"code":`...)
-	dst = appendOrNull(dst, f.Code)
-	if len(f.Attempts) > 0 {
-		dst = append(dst, `,"attempts":`...)
-		dst = wire.AppendAttempts(dst, f.Attempts)
-	}
-	if f.RequestID != "" {
-		dst = append(dst, `,"request_id":`...)
-		dst = jsonscan.AppendString(dst, f.RequestID)
-	}
-	return append(dst, '}')
-}
-
-func appendOrNull(dst []byte, s string) []byte {
-	if s == "" {
-		return append(dst, "null"...)
-	}
-	return jsonscan.AppendString(dst, s)
-}
-
-// errorType is the dialect's word for a status.
-func errorType(status int) string {
-	switch {
-	case status == 401:
-		return "authentication_error"
-	case status == 403:
-		return "permission_error"
-	case status == 429:
-		return "rate_limit_error"
-	case status >= 500:
-		return "server_error"
-	default:
-		return "invalid_request_error"
-	}
 }
 
 // failedCode is the code of a failed response. The dialect lists the codes there are; two more are sent by OpenAI itself,
@@ -84,7 +41,7 @@ func appendStreamError(dst []byte, f wire.Failure) []byte {
 	dst = append(dst, `,"response":`...)
 	dst = appendBare(dst, f.Said, "failed", &f)
 	dst = append(dst, `,"error":`...)
-	dst = appendFailure(dst, &f)
+	dst = openaiwords.AppendError(dst, &f)
 	return append(dst, "}\n\n"...)
 }
 

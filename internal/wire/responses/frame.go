@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"evergate/internal/jsonscan"
+	"evergate/internal/openaiwords"
 )
 
 // frame is one stream event, read in one pass. Its slices are raw JSON values that point into the event's data, nil where
@@ -55,7 +56,7 @@ func (f *frame) read(r *jsonscan.Reader) bool {
 		case "annotation":
 			f.annotation = r.Raw()
 		case "error":
-			f.failure = errorValue(r)
+			f.failure = openaiwords.ErrorValue(r)
 		default:
 			r.Skip()
 		}

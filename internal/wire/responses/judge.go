@@ -5,6 +5,7 @@ import (
 
 	"evergate/internal/fault"
 	"evergate/internal/jsonscan"
+	"evergate/internal/openaiwords"
 	"evergate/internal/wire"
 )
 
@@ -36,11 +37,11 @@ func (h *head) read(r *jsonscan.Reader) bool {
 		case "created_at":
 			h.created, _ = r.Int()
 		case "usage":
-			if u := readUsage(r); u.Known {
+			if u := openaiwords.ReadUsage(r); u.Known {
 				h.usage = u
 			}
 		case "error":
-			h.failure = errorValue(r)
+			h.failure = openaiwords.ErrorValue(r)
 		case "output":
 			h.outputKind = r.Kind()
 			h.output = r.Raw()
@@ -87,7 +88,7 @@ func (h *head) fault() *fault.Fault {
 		if h.failure == nil {
 			return wire.Invalid("the upstream says that the response failed, and not why")
 		}
-		return faultOf(h.failure)
+		return openaiwords.FaultOf(h.failure)
 	case "cancelled":
 		return wire.Invalid("the upstream says that the response was cancelled")
 	}
@@ -96,7 +97,7 @@ func (h *head) fault() *fault.Fault {
 
 // judge reads a plain reply (R14). A response that is queued or in progress is the answer to a background request.
 func judge(body []byte) (reply wire.Reply, f *fault.Fault) {
-	if f = wire.NoAnswer(body, bareFault); f != nil {
+	if f = wire.NoAnswer(body, openaiwords.FaultIn); f != nil {
 		return reply, f
 	}
 	var h head
@@ -112,11 +113,11 @@ func judge(body []byte) (reply wire.Reply, f *fault.Fault) {
 	holds := h.outputKind == jsonscan.Array && len(h.output) > len("[]")
 	switch {
 	case h.failure != nil && !holds:
-		return reply, faultOf(body) // its code may stand beside it
+		return reply, openaiwords.FaultOf(body) // its code may stand beside it
 	case string(h.status) == "queued", string(h.status) == "in_progress":
 		return reply, nil
 	case h.outputKind != jsonscan.Array:
-		if f := bareFault(body); f != nil {
+		if f := openaiwords.FaultIn(body); f != nil {
 			return reply, f
 		}
 		return reply, wire.NoArray("output", h.outputKind)

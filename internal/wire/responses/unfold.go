@@ -2,16 +2,17 @@ package responses
 
 import (
 	"evergate/internal/jsonscan"
+	"evergate/internal/openaiwords"
 	"evergate/internal/wire"
 )
 
 // streamFromReply writes a response object as the events of a stream (R17), each text in one delta. Members and items that
 // are not known go along as they are. The error is a *fault.Fault.
 func streamFromReply(body []byte) ([]byte, error) {
-	if f := wire.NoAnswer(body, bareFault); f != nil {
+	if f := wire.NoAnswer(body, openaiwords.FaultIn); f != nil {
 		return nil, f
 	}
-	body = oneLine(body)
+	body = jsonscan.OneLine(body)
 	var h head
 	r := jsonscan.New(body)
 	h.read(&r)

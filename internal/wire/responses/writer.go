@@ -1,6 +1,10 @@
 package responses
 
-import "strconv"
+import (
+	"strconv"
+
+	"evergate/internal/jsonscan"
+)
 
 // writer writes the events of one stream, numbered from 0. A mute one writes and counts nothing.
 type writer struct {
@@ -74,17 +78,20 @@ func inside(raw []byte) []byte {
 	return raw[1 : len(raw)-1]
 }
 
-// oneLine takes the line ends out of a valid value, where they can be nothing but white space.
-func oneLine(raw []byte) []byte {
-	out := raw
-	for i, c := range raw {
-		if c != '\n' && c != '\r' {
-			continue
-		}
-		if &out[0] == &raw[0] {
-			out = append([]byte(nil), raw...)
-		}
-		out[i] = ' '
-	}
-	return out
+// members writes an object's members after its opening brace.
+type members struct {
+	dst  []byte
+	some bool
 }
+
+func (m *members) key(name []byte) []byte {
+	if m.some {
+		m.dst = append(m.dst, ',')
+	}
+	m.some = true
+	m.dst = jsonscan.AppendString(m.dst, string(name))
+	m.dst = append(m.dst, ':')
+	return m.dst
+}
+
+func (m *members) add(name, raw []byte) { m.dst = append(m.key(name), raw...) }

@@ -43,7 +43,7 @@ func Run(t *testing.T, d wire.Dialect, s *Samples) {
 	t.Run("errors", func(t *testing.T) { failures(t, d) })
 	t.Run("streams of replies", func(t *testing.T) { unfolds(t, d, s) })
 	t.Run("replies of streams", func(t *testing.T) { folds(t, d, s) })
-	t.Run("splits", func(t *testing.T) { splits(t, d, s) })
+	t.Run("splits", func(t *testing.T) { splits(t, s) })
 	t.Run("stateless", func(t *testing.T) { stateless(t, d, s) })
 	if c, ok := d.(wire.Client); ok {
 		t.Run("bad requests", func(t *testing.T) { badRequests(t, c, s) })
@@ -53,8 +53,9 @@ func Run(t *testing.T, d wire.Dialect, s *Samples) {
 
 func names(t *testing.T, d wire.Dialect) {
 	t.Helper()
-	if d.Name() == "" || d.Name() != d.Name() || d.Path() != d.Path() || d.Side() != d.Side() {
-		t.Errorf("name %q, path %q, side %v", d.Name(), d.Path(), d.Side())
+	name, path, side := d.Name(), d.Path(), d.Side()
+	if name == "" || name != d.Name() || path != d.Path() || side != d.Side() {
+		t.Errorf("name %q, path %q, side %v", name, path, side)
 	}
 	if p := d.Path(); p != "" && (p[0] != '/' || strings.HasPrefix(p, "/v1")) {
 		t.Errorf("the path is %q", p)
@@ -127,7 +128,7 @@ func badRequests(t *testing.T, c wire.Client, s *Samples) {
 			}
 		}
 		for _, odd := range variants.of(body) {
-			check(odd)
+			_ = check(odd) // it says itself what is wrong
 		}
 	}
 }

@@ -88,7 +88,7 @@ func encode(t *testing.T, c wire.Client, q *llm.Request, a *llm.Reply) {
 			t.Errorf("the client was told of the model %q", said.Model)
 		}
 		if len(stream) > before {
-			whole(t, c, stream[before:])
+			whole(t, stream[before:])
 		}
 		if ev.Kind != llm.Finish && ev.Kind != llm.Used {
 			errorIsOne(t, c, stream, said)
@@ -118,9 +118,9 @@ func encode(t *testing.T, c wire.Client, q *llm.Request, a *llm.Reply) {
 }
 
 // whole says that what was written are whole events.
-func whole(t *testing.T, c wire.Client, events []byte) {
+func whole(t *testing.T, events []byte) {
 	t.Helper()
-	if !bytes.HasSuffix(events, []byte("\n\n")) || len(data(c, events)) == 0 {
+	if !bytes.HasSuffix(events, []byte("\n\n")) || len(data(events)) == 0 {
 		t.Errorf("no whole event: %q", events)
 	}
 }

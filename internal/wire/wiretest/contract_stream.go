@@ -14,7 +14,7 @@ import (
 )
 
 // data cuts a stream into the data of its events.
-func data(d wire.Dialect, stream []byte) [][]byte {
+func data(stream []byte) [][]byte {
 	var out [][]byte
 	split := sse.Splitter{Whole: wire.WholeEvent}
 	for {
@@ -37,7 +37,7 @@ type judgement struct {
 func judgements(d wire.Dialect, stream []byte) []judgement {
 	var out []judgement
 	var p wire.Progress
-	for _, e := range data(d, stream) {
+	for _, e := range data(stream) {
 		j := judgement{Event: d.JudgeEvent(e, &p)}
 		j.Event.Name = bytes.Clone(j.Event.Name)
 		j.Progress = p
@@ -52,7 +52,7 @@ func oddEvents(t *testing.T, d wire.Dialect, s *Samples) {
 	t.Helper()
 	var variants oddities
 	for _, stream := range s.Streams {
-		events := data(d, stream)
+		events := data(stream)
 		var at wire.Progress
 		for i, e := range events {
 			for _, odd := range append(variants.of(e), []byte("{"), []byte("[DONE]"), []byte("null"), []byte("7"), []byte(`"x"`), []byte("[]"), []byte("[[]]"), []byte("\xff")) {
@@ -88,7 +88,7 @@ func decoded(t *testing.T, u wire.Upstream, stream []byte) *llm.Reply {
 	var order llm.Order
 	dec := u.NewDecoder()
 	put := func(e *llm.Event) { order.Put(e, fold.Put) }
-	for _, e := range data(u, stream) {
+	for _, e := range data(stream) {
 		var p wire.Progress
 		if u.JudgeEvent(e, &p).End {
 			break
@@ -195,10 +195,10 @@ func folds(t *testing.T, d wire.Dialect, s *Samples) {
 }
 
 // splits: where a stream is cut into reads changes nothing.
-func splits(t *testing.T, d wire.Dialect, s *Samples) {
+func splits(t *testing.T, s *Samples) {
 	t.Helper()
 	for n, stream := range s.Streams {
-		want := data(d, stream)
+		want := data(stream)
 		step := 1
 		if n > 0 {
 			step = 7 // the first one is cut everywhere

@@ -124,7 +124,16 @@ func upstreams() []upstream {
 	}
 }
 
-const nova = "us.amazon.nova-pro-v1:0"
+// The models on Bedrock that are not Claude.
+const (
+	nova      = "us.amazon.nova-pro-v1:0"
+	novaThink = "us.amazon.nova-2-lite-v1:0"
+)
+
+// novaToo is Bedrock once more, with a model of Amazon's where it thinks.
+func novaToo() upstream {
+	return upstream{"nova", converse.Converse{}, nova, novaThink, func(string) wire.Target { return wire.Target{Vendor: llm.Amazon} }}
+}
 
 func (u *upstream) asked(c *conversation) string {
 	if c.thinks || c.claude && u.name == "converse" {

@@ -87,7 +87,7 @@ func comesBack(t *testing.T, c *conversation, from *client, to *upstream) {
 
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: a client of %s got an answer of %s, and asks again\n", c.name, from.name, to.name)
-	for _, again := range upstreams() {
+	for _, again := range append(upstreams(), novaToo()) {
 		a, err := ask(t, from, &again, again.asked(c), next, false)
 		if err != nil {
 			t.Fatal(err)

@@ -63,7 +63,7 @@ func TestRecordedCuts(t *testing.T) {
 					if reasons += finishes(r.dialect.Name(), data); reasons >= choices {
 						return // R17: what follows may be missing
 					}
-					l.event(t, nil, data)
+					l.event(nil, data)
 					switch {
 					case l.ended:
 						t.Fatalf("a proper end at event %d: %s", i, data)

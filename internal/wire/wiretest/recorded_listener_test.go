@@ -79,7 +79,7 @@ func (l *listener) hear(t testing.TB, more []byte, atEOF bool) {
 			break
 		}
 		if !f.Comment {
-			l.event(t, f.Event, f.Data)
+			l.event(f.Event, f.Data)
 		}
 		l.unread = l.unread[n:]
 	}
@@ -89,8 +89,7 @@ func (l *listener) hear(t testing.TB, more []byte, atEOF bool) {
 }
 
 // event takes one event.
-func (l *listener) event(t testing.TB, name, data []byte) {
-	t.Helper()
+func (l *listener) event(name, data []byte) {
 	switch ev := l.upstream.JudgeEvent(data, &l.progress); {
 	case ev.Malformed && (l.progress.OpenTool || string(name) == "error"):
 		l.fault = &fault.Fault{Class: fault.Invalid, Message: "a malformed event"}
@@ -113,7 +112,7 @@ func (l *listener) event(t testing.TB, name, data []byte) {
 		}
 		var err error
 		if *to, err = l.translation.AppendEvent(*to, data); err != nil {
-			t.Fatalf("%v: %s", err, data)
+			l.fault = &fault.Fault{Class: fault.Invalid, Message: "an event that cannot be translated: " + string(data), Cause: err}
 		}
 	}
 }

@@ -55,11 +55,11 @@ func (r *recording) body(t testing.TB) []byte {
 // events are the data of a stream's events, cut as the gateway cuts it.
 func (r *recording) events(t testing.TB) [][]byte {
 	t.Helper()
-	return cutEvents(t, r.dialect, r.body(t))
+	return cutEvents(t, r.body(t))
 }
 
 // cutEvents cuts a stream into the data of its events.
-func cutEvents(t testing.TB, d wire.Dialect, stream []byte) (out [][]byte) {
+func cutEvents(t testing.TB, stream []byte) (out [][]byte) {
 	t.Helper()
 	split := sse.Splitter{Whole: wire.WholeEvent}
 	for {

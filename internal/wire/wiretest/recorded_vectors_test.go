@@ -251,7 +251,7 @@ func TestRecordedOthers(t *testing.T) {
 			}
 			texts := make([]string, len(items(whole, "choices")))
 			p := wire.Progress{Choices: len(texts)}
-			for _, data := range cutEvents(t, r.dialect, stream) {
+			for _, data := range cutEvents(t, stream) {
 				if ev := r.dialect.JudgeEvent(data, &p); ev.Fault != nil || ev.Malformed {
 					t.Fatalf("%s: %+v", r.file, ev)
 				}

@@ -106,7 +106,7 @@ func askedOf(t *testing.T, to *upstream) []written {
 func failures() []wire.Failure {
 	var out []wire.Failure
 	for _, status := range []int{400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529} {
-		out = append(out, wire.Failure{Status: status, Code: "provider_error", Message: "It \"broke\".\n"}, wire.Failure{
+		out = append(out, wire.Failure{Status: status, Code: "provider_error", Message: "It \"broke\".\n", RequestID: "req_0"}, wire.Failure{
 			Status: status, Code: "all_providers_failed", Message: "All broke.", Param: "model", RequestID: "req_1",
 			Attempts: []wire.Attempt{{Target: "groq/m", Status: 503, Reason: "upstream_error", Millis: 12}, {Target: "openai/m", Reason: "circuit_open", Skipped: true}},
 			Said:     wire.Said{ID: "resp_1", Model: "m", Created: 1782321700, Sequence: 7, Begun: true},

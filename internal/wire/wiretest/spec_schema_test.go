@@ -22,7 +22,7 @@ type specification struct {
 }
 
 // newSpecification closes all objects: a member that the schema does not name is a mistake, of the encoder's mostly. extras are
-// the names that are none, wherever they stand.
+// those that are none: a name, wherever it stands, or after the schema or the member that it is a member of.
 func newSpecification(t testing.TB, schemas object, extras ...string) *specification {
 	t.Helper()
 	s := &specification{compiler: jsonschema.NewCompiler(), roots: map[string]*jsonschema.Schema{}, schemas: schemas, extras: extras}
@@ -33,7 +33,7 @@ func newSpecification(t testing.TB, schemas object, extras ...string) *specifica
 	}
 	closed := object{}
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
-		closed[name] = s.closed(schemas[name], joined[name])
+		closed[name] = s.closed(name, schemas[name], joined[name])
 	}
 	if err := s.compiler.AddResource("spec.json", object{"components": object{"schemas": closed}}); err != nil {
 		t.Fatal(err)
@@ -59,8 +59,8 @@ func eachJoined(v any, f func(ref string)) {
 	}
 }
 
-// closed is a schema whose objects have no members but those they name.
-func (s *specification) closed(v any, open bool) any {
+// closed is a schema whose objects have no members but those they name. It is the one of that name, or of a member of it.
+func (s *specification) closed(name string, v any, open bool) any {
 	in, ok := v.(object)
 	if !ok {
 		return v
@@ -71,15 +71,15 @@ func (s *specification) closed(v any, open bool) any {
 		case "properties", "patternProperties":
 			members := object{}
 			for k, v := range v.(object) {
-				members[k] = s.closed(v, false)
+				members[k] = s.closed(k, v, false)
 			}
 			out[k] = members
 		case "items", "additionalProperties", "not":
-			out[k] = s.closed(v, false)
+			out[k] = s.closed(name, v, false)
 		case "anyOf":
 			var list array
 			for _, e := range v.(array) {
-				list = append(list, s.closed(e, open))
+				list = append(list, s.closed(name, e, open))
 			}
 			if told := s.told(v.(array)); told != nil {
 				out["allOf"] = append(told, items(out, "allOf")...)
@@ -88,7 +88,7 @@ func (s *specification) closed(v any, open bool) any {
 			}
 		case "allOf":
 			for _, e := range v.(array) {
-				out[k] = append(items(out, k), s.closed(e, true))
+				out[k] = append(items(out, k), s.closed(name, e, true))
 			}
 		default:
 			out[k] = v
@@ -96,9 +96,12 @@ func (s *specification) closed(v any, open bool) any {
 	}
 	properties, named := out["properties"].(object)
 	if named {
-		for _, name := range s.extras {
-			if properties[name] == nil {
-				properties[name] = true
+		for _, extra := range s.extras {
+			if of, member, ok := strings.Cut(extra, "."); ok && of == name {
+				extra = member
+			}
+			if properties[extra] == nil {
+				properties[extra] = true
 			}
 		}
 	}
@@ -113,14 +116,13 @@ func (s *specification) told(union array) array {
 	var rules, all array
 	for _, m := range union {
 		ref := str(m, "$ref")
-		member := at(s.schemas, strings.TrimPrefix(ref, schemasPlace))
-		kinds := s.kindsOf(member)
+		kinds, required := s.kindsOf(m)
 		for _, k := range kinds {
 			if slices.Contains(all, k) {
 				return nil
 			}
 		}
-		if ref == "" || kinds == nil || !slices.Contains(items(member, "required"), any("type")) {
+		if ref == "" || kinds == nil || !required {
 			return nil
 		}
 		all = append(all, kinds...)
@@ -130,16 +132,23 @@ func (s *specification) told(union array) array {
 	return append(rules, object{"type": "object", "properties": object{"type": object{"enum": all}}, "required": array{"type"}})
 }
 
-// kindsOf are the words that a schema allows as "type".
-func (s *specification) kindsOf(schema any) array {
+// kindsOf are the words that a schema allows as "type", and whether it must be there.
+func (s *specification) kindsOf(schema any) (kinds array, required bool) {
+	if ref := str(schema, "$ref"); ref != "" {
+		return s.kindsOf(at(s.schemas, strings.TrimPrefix(ref, schemasPlace)))
+	}
+	for _, part := range items(schema, "allOf") {
+		more, must := s.kindsOf(part)
+		kinds, required = append(kinds, more...), required || must
+	}
 	t := at(schema, "properties", "type")
 	if ref := str(t, "$ref"); ref != "" {
 		t = at(s.schemas, strings.TrimPrefix(ref, schemasPlace))
 	}
 	if c := at(t, "const"); c != nil {
-		return array{c}
+		kinds = append(kinds, c)
 	}
-	return items(t, "enum")
+	return append(kinds, items(t, "enum")...), required || slices.Contains(items(schema, "required"), any("type"))
 }
 
 // check holds a JSON value against a schema by its name.
@@ -163,7 +172,7 @@ func (s *specification) check(root string, data []byte) error {
 func (s *specification) oneOf(union, kind string) string {
 	for _, m := range items(s.schemas, union, "anyOf") {
 		name := strings.TrimPrefix(str(m, "$ref"), schemasPlace)
-		if slices.Contains(s.kindsOf(at(s.schemas, name)), any(kind)) {
+		if kinds, _ := s.kindsOf(m); slices.Contains(kinds, any(kind)) {
 			return name
 		}
 	}

@@ -32,6 +32,7 @@ func messagesTool() string { return strings.Replace(tool, "SCHEMA", "input_schem
 func responsesTool() string {
 	return `{"type":"function",` + strings.Replace(tool[1:], "SCHEMA", "parameters", 1)
 }
+
 func geminiTool() string {
 	return `{"functionDeclarations":[` + strings.Replace(tool, "SCHEMA", "parameters", 1) + `]}`
 }

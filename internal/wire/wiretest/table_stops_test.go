@@ -31,8 +31,14 @@ func reasons() []struct {
 		stop llm.Stop
 		what string
 	}{
-		{llm.EndTurn, "it is done"}, {llm.Length, "limit of the output"}, {llm.ToolUse, "tools are called"}, {llm.StopSequence, "a stop sequence"},
-		{llm.ContentFilter, "the provider's filter"}, {llm.Refused, "the model refuses"}, {llm.Paused, "a server tool's turn goes on"}, {llm.ContextFull, "the window is full"},
+		{llm.EndTurn, "it is done"},
+		{llm.Length, "limit of the output"},
+		{llm.ToolUse, "tools are called"},
+		{llm.StopSequence, "a stop sequence"},
+		{llm.ContentFilter, "the provider's filter"},
+		{llm.Refused, "the model refuses"},
+		{llm.Paused, "a server tool's turn goes on"},
+		{llm.ContextFull, "the window is full"},
 		{llm.OtherStop, "any other word"},
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"evergate/internal/wire"
 )
 
 // update has TestTable write the tables of the document; without it they are compared.
@@ -47,8 +45,7 @@ func columns() []column {
 			claude := to
 			claude.model = claude.thinker
 			out = append(out, column{"Bedrock, Claude", claude})
-			to.thinker = "us.amazon.nova-2-lite-v1:0"
-			to.target = func(string) wire.Target { return wire.Target{Vendor: "amazon"} }
+			to = novaToo()
 		}
 		out = append(out, column{title, to})
 	}

@@ -1,17 +1,12 @@
-"""The real Python SDK, talking to the gateway at $EVERGATE_URL as any program would.
-
-Prints one line of JSON for each check, {"check", "ms", "error"}; the Go suite that starts it turns them into tests and
-knows which checks there must be.
-"""
+"""The openai SDK, talking through the gateway to model servers of its own dialect."""
 
 import json
 import os
-import time
-import traceback
 
 import openai
 
-URL = os.environ["EVERGATE_URL"]
+from checks import URL, run
+
 MODEL = os.environ["MODEL"]  # a virtual model with two targets
 client = openai.OpenAI(base_url=URL + "/v1", api_key="unused", max_retries=0, timeout=60)
 
@@ -175,15 +170,8 @@ def cut_stream():
     raise AssertionError("a cut stream ended cleanly after " + repr(text))
 
 
-CHECKS = [
-    models, chat, headers, stream, stream_without_usage, completions, embeddings, embeddings_missing,
-    tools, tools_streamed, unknown_model, bad_request, rate_limited, server_error, cut_stream,
-]  # fmt: skip
-
-for check in CHECKS:
-    start, error = time.monotonic(), None
-    try:
-        check()
-    except Exception:  # noqa: BLE001 whatever it is, it is the check's result
-        error = traceback.format_exc(limit=-3)
-    print(json.dumps({"check": check.__name__, "ms": round((time.monotonic() - start) * 1000), "error": error}), flush=True)
+if __name__ == "__main__":
+    run(
+        models, chat, headers, stream, stream_without_usage, completions, embeddings, embeddings_missing,
+        tools, tools_streamed, unknown_model, bad_request, rate_limited, server_error, cut_stream,
+    )  # fmt: skip

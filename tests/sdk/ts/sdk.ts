@@ -1,19 +1,11 @@
-// The real TypeScript SDK, talking to the gateway at $EVERGATE_URL as any program would.
-//
-// Prints one line of JSON for each check, {"check", "ms", "error"}; the Go suite that starts it turns them into tests
-// and knows which checks there must be.
+// The openai SDK, talking through the gateway to model servers of its own dialect.
 
 import assert from "node:assert/strict";
 import OpenAI from "openai";
-
-function env(name: string): string {
-  const value = process.env[name];
-  assert.ok(value, `${name} is not set`);
-  return value;
-}
+import { URL, env, run, thrown } from "./checks.js";
 
 const MODEL = env("MODEL"); // a virtual model with two targets
-const client = new OpenAI({ baseURL: env("EVERGATE_URL") + "/v1", apiKey: "unused", maxRetries: 0, timeout: 60_000 });
+const client = new OpenAI({ baseURL: URL + "/v1", apiKey: "unused", maxRetries: 0, timeout: 60_000 });
 
 type Messages = OpenAI.Chat.Completions.ChatCompletionMessageParam[];
 const HELLO: Messages = [{ role: "user", content: "Say hello" }];
@@ -39,18 +31,7 @@ const CALL = {
   stop: ["</tool_call>"],
 };
 
-/** Runs f, which must throw an error of the given class, and gives that error. */
-async function thrown<E>(kind: abstract new (...args: never[]) => E, f: () => Promise<unknown>): Promise<E> {
-  try {
-    await f();
-  } catch (e) {
-    assert.ok(e instanceof kind, `${kind.name} expected, got ${e}`);
-    return e;
-  }
-  throw new Error(`no ${kind.name}`);
-}
-
-const checks: Record<string, () => Promise<void>> = {
+await run({
   async models() {
     const ids: string[] = [];
     for await (const model of client.models.list()) ids.push(model.id);
@@ -193,15 +174,4 @@ const checks: Record<string, () => Promise<void>> = {
     assert.ok(text, "the content before the cut is missing");
     assert.ok(e.message);
   },
-};
-
-for (const [check, run] of Object.entries(checks)) {
-  const start = performance.now();
-  let error: string | null = null;
-  try {
-    await run();
-  } catch (e) {
-    error = e instanceof Error ? (e.stack ?? e.message) : String(e);
-  }
-  console.log(JSON.stringify({ check, ms: Math.round(performance.now() - start), error }));
-}
+});

@@ -1,6 +1,7 @@
-package openaichat
+package openaiwords
 
 import (
+	"bytes"
 	"strconv"
 
 	"evergate/internal/fault"
@@ -17,9 +18,10 @@ type detail struct {
 // maxErrorNesting is how deep errors are looked for within errors.
 const maxErrorNesting = 6
 
-// readDetail reads an error body, or the value of an "error" member. The shapes: an object with message, code and
-// type, alone (vLLM, Mistral, Bedrock, Cohere) or under "error" (OpenAI, Anthropic); text under "error" (xAI, Ollama);
-// text or a list under "detail" (FastAPI); "errors"; a list around all that (Gemini).
+// readDetail reads an error body, an error event, or the value of an "error" member. The shapes: an object with message,
+// code and type, alone (vLLM, Mistral, Bedrock, Cohere, an error event of Responses) or under "error" (OpenAI, Anthropic,
+// OpenRouter); text under "error" (xAI, Ollama); text or a list under "detail" (FastAPI); "errors"; a response object
+// whose "error" it is; a list around all that (Gemini).
 func readDetail(raw []byte) (d detail) {
 	r := jsonscan.New(raw)
 	d.read(&r, 0)
@@ -67,17 +69,19 @@ func (d *detail) readObject(r *jsonscan.Reader, level int) {
 		case "error":
 			text = r.Kind() == jsonscan.String
 			inner.read(r, level+1)
-		case "errors", "detail":
+		case "errors", "detail", "response":
 			inner.read(r, level+1)
 		case "code":
 			d.readCode(r)
 		case "type", "error_type":
-			if kind, _ := r.Literal(); string(kind) != "error" {
+			if kind, _ := r.Literal(); string(kind) != "error" && !bytes.HasPrefix(kind, []byte("response.")) {
 				d.kind = string(kind)
 			}
 		case "status":
 			if r.Kind() == jsonscan.String {
-				d.word, _ = r.Text()
+				if word, _ := r.Text(); !isProgress(word) {
+					d.word = word
+				}
 				continue
 			}
 			d.setStatus(r.Int())
@@ -122,6 +126,15 @@ func (d *detail) readObject(r *jsonscan.Reader, level int) {
 	if place != "" && d.message != "" {
 		d.message = place + ": " + d.message
 	}
+}
+
+// isProgress knows the words for how far a response is, which say nothing of an error in it.
+func isProgress(word string) bool {
+	switch word {
+	case "completed", "failed", "in_progress", "cancelled", "queued", "incomplete":
+		return true
+	}
+	return false
 }
 
 // take fills from o what d lacks.
@@ -230,23 +243,45 @@ func (d *detail) fault() *fault.Fault {
 	return f
 }
 
-// faultOf is the fault that the value of an "error" member is.
-func faultOf(raw []byte) *fault.Fault {
+// FaultOf is the fault that an error is, in any shape: an error body, an error event, or the value of an "error" member.
+func FaultOf(raw []byte) *fault.Fault {
 	d := readDetail(raw)
 	return d.fault()
 }
 
-func failedFinish(finish []byte) *fault.Fault {
-	return &fault.Fault{
-		Class: fault.Invalid, Code: string(finish),
-		Message: "the upstream broke the answer off with finish_reason " + strconv.Quote(string(finish)),
+// FaultIn is the fault that a text without an answer in it is, nil if it is no error either.
+func FaultIn(raw []byte) *fault.Fault {
+	if d := readDetail(raw); d.message != "" {
+		return d.fault()
 	}
+	return nil
 }
 
-func readError(body []byte) (code, message string) {
+// ReadError reads an error body: its code, or else its type, and its message; empty if it is none.
+func ReadError(body []byte) (code, message string) {
 	d := readDetail(body)
 	if d.message == "" {
 		return "", ""
 	}
 	return d.name(), d.message
+}
+
+// ErrorValue reads the value of an "error" member: nil if it says that there is none.
+func ErrorValue(r *jsonscan.Reader) []byte {
+	kind := r.Kind()
+	raw := r.Raw()
+	switch kind {
+	case jsonscan.Object, jsonscan.Array, jsonscan.Number:
+		return raw
+	case jsonscan.String:
+		if len(raw) > len(`""`) {
+			return raw
+		}
+	case jsonscan.Bool:
+		if string(raw) == "true" {
+			return raw
+		}
+	case jsonscan.Null, jsonscan.None:
+	}
+	return nil
 }

@@ -1,14 +1,14 @@
-package openaichat
+package openaiwords
 
 import (
 	"evergate/internal/jsonscan"
 	"evergate/internal/wire"
 )
 
-// readUsage reads a usage object, in OpenAI's spelling or in that of a vendor. Numbers are taken as they are said:
+// ReadUsage reads a usage object, in OpenAI's spelling or in that of a vendor. Numbers are taken as they are said:
 // vendors differ in whether reasoning is part of the output. Where two spellings of one number come together the
 // larger is taken.
-func readUsage(r *jsonscan.Reader) (u wire.Usage) {
+func ReadUsage(r *jsonscan.Reader) (u wire.Usage) {
 	if !r.Object() {
 		return u
 	}
