@@ -79,14 +79,31 @@ func plain(b []byte, i int) int {
 			return i
 		}
 		for i < len(b) && b[i] >= utf8.RuneSelf {
-			r, size := utf8.DecodeRune(b[i:])
-			if r == utf8.RuneError && size == 1 {
+			size := runeSize(b[i:])
+			if size == 0 {
 				return i
 			}
 			i += size
 		}
 	}
 }
+
+// runeSize is the length of the character beyond ASCII that b begins with, 0 if it is none.
+func runeSize(b []byte) int {
+	switch c := b[0]; { // nearly all: nobody asks for their value
+	case c >= 0xe1 && c <= 0xec && len(b) > 2 && isTail(b[1]) && isTail(b[2]):
+		return 3
+	case c >= 0xc2 && c <= 0xdf && len(b) > 1 && isTail(b[1]):
+		return 2
+	}
+	r, size := utf8.DecodeRune(b)
+	if r == utf8.RuneError && size == 1 {
+		return 0
+	}
+	return size
+}
+
+func isTail(c byte) bool { return c&0xc0 == 0x80 }
 
 // plainASCII is plain where all beyond ASCII counts as not plain.
 func plainASCII(b []byte, i int) int {

@@ -1,8 +1,6 @@
 package converse
 
 import (
-	"bytes"
-
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 	"evergate/internal/wire"
@@ -40,7 +38,7 @@ const (
 
 // Decode reads one event: the payload of a frame under the frame's type.
 func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
-	r := jsonscan.New(bytes.TrimSpace(data))
+	r := jsonscan.New(data)
 	if !r.Object() {
 		return errNoAnswer
 	}

@@ -143,7 +143,7 @@ func (l *list) next() {
 	l.more = true
 }
 
-// key begins a member, whose value the caller appends.
+// key begins a member, whose value the caller appends; its name is one of ours, and needs no escape.
 func (l *list) key(name string) {
 	l.next()
 	l.dst = append(l.dst, '"')
@@ -157,8 +157,9 @@ func (l *list) anyKey(name string) {
 	l.dst = append(jsonscan.AppendString(l.dst, name), ':')
 }
 
+// raw appends a member of any name.
 func (l *list) raw(name string, value []byte) {
-	l.key(name)
+	l.anyKey(name)
 	l.dst = append(l.dst, value...)
 }
 

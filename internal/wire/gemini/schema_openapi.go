@@ -93,7 +93,7 @@ func (o *openAPI) append(dst, raw []byte, level int) []byte {
 				o.enum(&out, [][]byte{m.raw}, kind)
 			}
 		case "items":
-			out.key(m.key)
+			out.anyKey(m.key)
 			out.dst = o.append(out.dst, m.raw, level+1)
 		case "properties":
 			o.properties(&out, m.raw, level)

@@ -3,6 +3,7 @@ package wiretest_test
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
 	"testing"
 	"unicode/utf8"
 
@@ -192,6 +193,12 @@ func FuzzRecordedStream(f *testing.F) {
 	})
 }
 
+// shortVectors leaves three numbers, or four in base64, of each vector.
+func shortVectors(body []byte) []byte {
+	body = regexp.MustCompile(`((?:[-+.eE0-9]+,\s*){2})(?:[-+.eE0-9]+,\s*)+`).ReplaceAll(body, []byte("$1"))
+	return regexp.MustCompile(`"([A-Za-z0-9+/]{20})[A-Za-z0-9+/=]{40,}"`).ReplaceAll(body, []byte(`"${1}Ag=="`))
+}
+
 // FuzzRecordedVectors: what an upstream answers to a wish for vectors is a fault, or the same number of vectors for every
 // client.
 func FuzzRecordedVectors(f *testing.F) {
@@ -205,7 +212,7 @@ func FuzzRecordedVectors(f *testing.F) {
 	}
 	for _, r := range recordings() {
 		if _, ok := r.dialect.(wire.Embedder); ok {
-			f.Add(uint8(named(r.dialect)), r.body(f)) //nolint:gosec // a handful
+			f.Add(uint8(named(r.dialect)), shortVectors(r.body(f))) //nolint:gosec // a handful
 		}
 	}
 	f.Fuzz(func(t *testing.T, n uint8, body []byte) {
