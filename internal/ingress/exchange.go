@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"mime"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -147,18 +146,12 @@ func checkContentType(h http.Header) *wire.Failure {
 	return nil
 }
 
-// legs resolves the model and makes its targets ready.
+// legs resolves the model and makes its targets ready. Refusals are made elsewhere, and legs in their place: what
+// this function takes of the stack it costs every open stream.
 func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
 	name := x.call.Request.Model
-	if len(name) > maxModelName {
-		f := failure(http.StatusBadRequest, codeInvalid, fmt.Sprintf("the model's name is longer than %d bytes", maxModelName))
-		f.Param = "model"
-		return nil, &f
-	}
-	if !x.cfg.Keys.MayUse(x.key, name) {
-		f := failure(http.StatusForbidden, codeModelNotAllowed, "the key "+strconv.Quote(x.key)+" may not use the model "+strconv.Quote(clip(name)))
-		f.Param = "model"
-		return nil, &f
+	if f := x.mayAsk(name); f != nil {
+		return nil, f
 	}
 	inv := x.h.discovery.Snapshot()
 	resolution, outcome := x.cfg.Table.Resolve(inv, name, rand.Float64)
@@ -166,38 +159,52 @@ func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
 		inv = x.h.discovery.Await(x.r.Context(), name)
 		resolution, outcome = x.cfg.Table.Resolve(inv, name, rand.Float64)
 	}
-	switch outcome {
-	case route.NotFound:
-		return nil, x.modelNotFound(name)
-	case route.AllDisabled:
-		f := failure(http.StatusNotFound, codeModelNotFound, "every target of the model "+strconv.Quote(clip(name))+" is disabled in the configuration")
-		f.Param = "model"
-		return nil, &f
-	case route.Found:
+	if outcome != route.Found {
+		return nil, x.modelNotFound(name, outcome)
 	}
 	x.label = resolution.Label
 	legs := make([]attempt.Leg, 0, len(resolution.Targets))
 	for i := range resolution.Targets {
-		leg, ok := x.leg(&resolution.Targets[i])
-		if !ok {
+		leg := &legs[:len(legs)+1][len(legs)]
+		if !x.setLeg(leg, &resolution.Targets[i]) || !x.fits(leg) {
 			continue
 		}
 		if leg.Label = leg.Target.Model; resolution.Label == route.OtherLabel && !inv.Has(leg.Target.Provider, leg.Target.Model) {
 			leg.Label = route.OtherLabel
 		}
-		legs = append(legs, leg)
+		legs = legs[:len(legs)+1]
 	}
-	if x.thread.native {
-		if legs = slices.DeleteFunc(legs, func(l attempt.Leg) bool { return !x.fits(&l) }); len(legs) == 0 {
-			return nil, x.noThread()
-		}
-	}
-	if _, countable := x.dialect.(wire.Counter); len(legs) == 0 && !countable {
-		f := failure(http.StatusNotFound, codeNotFound,
-			fmt.Sprintf("no provider of the model %q has a route for %s", clip(name), x.routeName()))
-		return nil, &f
+	if len(legs) == 0 {
+		return nil, x.noLegs(name)
 	}
 	return legs, nil
+}
+
+// mayAsk says why the caller may not ask for a model, nil if it may.
+func (x *exchange) mayAsk(name string) *wire.Failure {
+	var f wire.Failure
+	switch {
+	case len(name) > maxModelName:
+		f = failure(http.StatusBadRequest, codeInvalid, fmt.Sprintf("the model's name is longer than %d bytes", maxModelName))
+	case !x.cfg.Keys.MayUse(x.key, name):
+		f = failure(http.StatusForbidden, codeModelNotAllowed, "the key "+strconv.Quote(x.key)+" may not use the model "+strconv.Quote(clip(name)))
+	default:
+		return nil
+	}
+	f.Param = "model"
+	return &f
+}
+
+// noLegs is a model none of whose targets can be asked; nil where the gateway can give the answer itself.
+func (x *exchange) noLegs(name string) *wire.Failure {
+	if x.thread.native {
+		return x.noThread()
+	}
+	if _, countable := x.dialect.(wire.Counter); countable {
+		return nil
+	}
+	f := failure(http.StatusNotFound, codeNotFound, fmt.Sprintf("no provider of the model %q has a route for %s", clip(name), x.routeName()))
+	return &f
 }
 
 // routeName is the operation as the client knows it: its path, or the verb of one that holds the model.
@@ -208,32 +215,40 @@ func (x *exchange) routeName() string {
 	return x.r.URL.Path[strings.LastIndexByte(x.r.URL.Path, ':')+1:]
 }
 
-// leg makes one target ready; false: its provider has no API for what is asked (R46).
-func (x *exchange) leg(t *route.Target) (attempt.Leg, bool) {
+// setLeg makes one target ready; false: its provider has no API for what is asked (R46).
+func (x *exchange) setLeg(leg *attempt.Leg, t *route.Target) bool {
 	p := x.cfg.Providers[t.Provider]
 	model := cmp.Or(t.BaseModel, t.Model)
 	d := x.h.dialects.Choose(x.dialect, p.Upstream.Speaks(model))
 	if d == nil {
-		return attempt.Leg{}, false
+		return false
 	}
-	leg := attempt.Leg{Target: *t, Guards: p.Guards, Upstream: p.Upstream, Settings: p.Settings, Dialect: d, OmitModel: p.Upstream.OmitsModel(d.Name(), model)}
+	*leg = attempt.Leg{}
+	leg.Target, leg.Guards, leg.Upstream, leg.Settings, leg.Dialect = *t, p.Guards, p.Upstream, p.Settings, d
+	leg.OmitModel = p.Upstream.OmitsModel(d.Name(), model)
 	if d.Name() != x.dialect.Name() {
-		leg.Terms = wire.Target{
-			Vendor: p.Upstream.Maker(model), Quirks: p.Upstream.Quirks(model), Answer: x.id, Created: x.start.Unix(),
-		}
-		if t.MaxTokensField != "" {
-			leg.Terms.Quirks.MaxTokensField = t.MaxTokensField
-		}
-		if t.DeveloperRole != nil {
-			leg.Terms.Quirks.DeveloperRole = *t.DeveloperRole
-		}
+		x.setTerms(&leg.Terms, t, p.Upstream, model)
 	}
-	return leg, true
+	return true
 }
 
-func (x *exchange) modelNotFound(name string) *wire.Failure {
+// setTerms says for whom a request is translated.
+func (x *exchange) setTerms(terms *wire.Target, t *route.Target, up attempt.Upstream, model string) {
+	terms.Vendor, terms.Answer, terms.Created = up.Maker(model), x.id, x.start.Unix()
+	terms.Quirks = up.Quirks(model)
+	if t.MaxTokensField != "" {
+		terms.Quirks.MaxTokensField = t.MaxTokensField
+	}
+	if t.DeveloperRole != nil {
+		terms.Quirks.DeveloperRole = *t.DeveloperRole
+	}
+}
+
+func (x *exchange) modelNotFound(name string, why route.Outcome) *wire.Failure {
 	message := "the model " + strconv.Quote(clip(name)) + " is not known here"
-	if near := nearest.Names(name, x.cfg.Table.Names(x.h.discovery.Snapshot()), 3); len(near) > 0 {
+	if why == route.AllDisabled {
+		message = "every target of the model " + strconv.Quote(clip(name)) + " is disabled in the configuration"
+	} else if near := nearest.Names(name, x.cfg.Table.Names(x.h.discovery.Snapshot()), 3); len(near) > 0 {
 		message += "; did you mean " + strings.Join(near, ", ") + "?"
 	} else {
 		message += "; GET /v1/models lists what is"

@@ -97,7 +97,7 @@ func (x *exchange) model(name string) *wire.Failure {
 	inv := x.h.discovery.Snapshot()
 	_, outcome := x.cfg.Table.Resolve(inv, name, func() float64 { return 0 })
 	if outcome != route.Found || !x.cfg.Keys.MayUse(x.key, name) {
-		return x.modelNotFound(name)
+		return x.modelNotFound(name, route.NotFound)
 	}
 	x.writeJSON(x.modelForm().append(nil, name, x.owner(name, inv)))
 	return nil

@@ -1,8 +1,8 @@
 package jsonscan
 
 // Editor copies an object's text member by member, so that some can be changed or left out and others added; all else is
-// kept byte for byte, but for white space before the first member. It is told the offsets at which a Reader of the same text stands, in rising order. Not safe for
-// concurrent use.
+// kept byte for byte, but for white space before the first member. It is told the offsets at which a Reader of the same
+// text stands, in rising order. Not safe for concurrent use.
 type Editor struct {
 	dst, text []byte
 	done      int  // everything before it is copied or left out

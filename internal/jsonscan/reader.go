@@ -1,14 +1,13 @@
 // Package jsonscan walks JSON text in one pass, checks it as strictly as RFC 8259 says, and gives out the places of
 // what it saw. It decodes nothing that is not asked for and does not allocate, but for a key or text with escapes in it.
 //
-// It owns the grammar and nothing else: it must not know any schema, dialect or field name.
+// Beside the Reader are what writes JSON without building it first: strings, members, and an Editor that copies an object
+// with changes. It owns the grammar and nothing else: it must not know any schema, dialect or field name.
 //
 // It agrees with encoding/json.Valid on every input up to MaxDepth. Hence bytes above 0x7f are not checked for being
 // UTF-8: such text passes through unchanged, and becomes U+FFFD where it is decoded (Text, and what has escapes).
 // Of members with the same key the caller sees each; the last one counts, as in encoding/json.
 package jsonscan
-
-import "unicode/utf8"
 
 // MaxDepth is how deep objects and arrays may be nested.
 const MaxDepth = 1000
@@ -231,12 +230,16 @@ func StringEnd(text []byte, from int) int {
 
 // Text reads a string and gives its text, as a copy.
 func (r *Reader) Text() (text string, ok bool) {
-	raw, escaped, ok := r.str()
-	if escaped || !utf8.Valid(raw) {
-		r.scratch = AppendUnescaped(r.scratch[:0], raw)
-		return string(r.scratch), true
+	if r.Kind() == String {
+		from := r.pos + 1
+		if to := plain(r.text, from); to < len(r.text) && r.text[to] == '"' { // it says what it is
+			r.pos, r.fresh = to+1, false
+			return string(r.text[from:to]), true
+		}
 	}
-	return string(raw), ok
+	raw, _, ok := r.str()
+	r.scratch = AppendUnescaped(r.scratch[:0], raw)
+	return string(r.scratch), ok
 }
 
 // Literal reads a string and gives its bytes, unescaped, copied only if there were escapes. It is Text for comparisons.

@@ -23,7 +23,6 @@ type ordered struct {
 	finished bool
 	heads    []known
 	held     []Event // of parts that wait for the open call to be complete
-	out      Event   // what is being emitted: one for each event would be garbage
 }
 
 // known is a part that has begun.
@@ -138,12 +137,10 @@ func (c *ordered) put(e *Event, emit func(*Event)) {
 		}
 	case Start, Finish, Used, Alive: // Put has them
 	}
-	c.out = *e
-	c.out.Part = c.next - 1
 	if e.Kind == Delta && c.kind == ToolCall {
 		c.args.scan(e.Text)
 	}
-	emit(&c.out)
+	c.emit(e, emit)
 	if e.Kind == Delta && c.kind == ToolCall && len(c.held) > 0 && c.args.complete() {
 		c.release(emit)
 	}
@@ -169,10 +166,17 @@ func (c *ordered) start(e *Event, emit func(*Event)) {
 			c.args.free = true
 		}
 	}
-	out := *e
-	out.Part = c.next
 	c.next++
-	emit(&out)
+	c.emit(e, emit)
+}
+
+// emit emits an event of the open part by that part's number. e is the decoder's own, and given back as it was: a copy
+// of each event would be garbage.
+func (c *ordered) emit(e *Event, emit func(*Event)) {
+	key := e.Part
+	e.Part = c.next - 1
+	emit(e)
+	e.Part = key
 }
 
 func (c *ordered) stop(emit func(*Event)) {

@@ -227,6 +227,9 @@ type Tool struct {
 	// or empty.
 	Custom  bool
 	Grammar []byte
+	// Namespace is the group that the client has the tool in, where its dialect knows groups, and Within its name there:
+	// calls are told by both. Name alone tells it from all others.
+	Namespace, Within string
 	// Opaque is a tool that the vendor itself runs, nil for the caller's own.
 	Opaque *Block
 	Cache  *Cache

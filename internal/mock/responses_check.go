@@ -24,7 +24,7 @@ func (responses) check(q *request) *apiError {
 	}
 	for _, check := range []func() *apiError{
 		func() *apiError {
-			return openAIUnknown(root, "background context_management conversation include input instructions max_output_tokens max_tool_calls "+
+			return openAIUnknown(root, "background client_metadata context_management conversation include input instructions max_output_tokens max_tool_calls "+
 				"metadata model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options "+
 				"prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text tool_choice tools "+
 				"top_logprobs top_p truncation user")

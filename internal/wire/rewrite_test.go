@@ -41,3 +41,12 @@ func TestAppendRewritten(t *testing.T) {
 		}
 	}
 }
+
+func TestAppendRewrittenAllocatesNothing(t *testing.T) {
+	r := wire.Request{Body: []byte(`{"model":"a","p":0}`), Model: "a", Spans: wire.Spans{Model: wire.Span{From: 9, To: 12}}}
+	params := []wire.Param{{Name: "p", Value: []byte("1")}, {Name: "k", Value: []byte("2")}}
+	dst := make([]byte, 0, 256)
+	if n := testing.AllocsPerRun(100, func() { wire.AppendRewritten(dst, &r, wire.Rewrite{Model: "b", Params: params}) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

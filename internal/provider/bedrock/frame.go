@@ -202,7 +202,7 @@ func (m *message) append(dst, payload []byte) []byte {
 	}
 	at := len(dst)
 	dst = append(dst, "data: {"...)
-	dst = jsonscan.AppendString(dst, string(m.event))
+	dst = jsonscan.AppendText(dst, m.event)
 	dst = append(dst, ':')
 	dst = append(dst, payload...)
 	if bytes.IndexByte(payload, '\n') >= 0 || bytes.IndexByte(payload, '\r') >= 0 {

@@ -1,9 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
-	"unicode/utf8"
-
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 )
@@ -34,23 +31,23 @@ func (b *blockIn) read(r *jsonscan.Reader, text []byte) {
 		case "type":
 			b.kind = blockWord(r)
 		case "text":
-			b.text, _ = textFrom(r)
+			b.text, _ = r.Text()
 		case "thinking":
-			b.thinking, _ = textFrom(r)
+			b.thinking, _ = r.Text()
 		case "signature":
-			b.sign, _ = textFrom(r)
+			b.sign, _ = r.Text()
 		case "data":
-			b.data, _ = textFrom(r)
+			b.data, _ = r.Text()
 		case "id":
-			b.id, _ = textFrom(r)
+			b.id, _ = r.Text()
 		case "name":
-			b.name, _ = textFrom(r)
+			b.name, _ = r.Text()
 		case "tool_use_id":
-			b.toolUseID, _ = textFrom(r)
+			b.toolUseID, _ = r.Text()
 		case "title":
-			b.title, _ = textFrom(r)
+			b.title, _ = r.Text()
 		case "context":
-			b.context, _ = textFrom(r)
+			b.context, _ = r.Text()
 		case "input":
 			b.input = r.Raw()
 		case "content":
@@ -90,15 +87,6 @@ func blockWord(r *jsonscan.Reader) string {
 		return "image"
 	}
 	return string(word)
-}
-
-// textFrom is Reader.Text with one piece of garbage at most: contents are long and full of escapes.
-func textFrom(r *jsonscan.Reader) (text string, ok bool) {
-	raw, ok := r.RawString()
-	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
-		return string(raw), ok
-	}
-	return string(jsonscan.AppendUnescaped(make([]byte, 0, len(raw)), raw)), ok
 }
 
 // appendPart appends what the block is, for the kinds that requests and replies have in common. What only the vendor
@@ -175,7 +163,7 @@ func (b *blockIn) media() (m *llm.Media, ok bool) {
 func plainText(raw []byte) (text string) {
 	r := jsonscan.New(raw)
 	if r.Kind() == jsonscan.String {
-		text, _ = textFrom(&r)
+		text, _ = r.Text()
 		return text
 	}
 	if !r.Array() {
@@ -232,13 +220,13 @@ func readCitation(raw []byte) (c llm.Citation, ok bool) {
 	for key, more := r.Key(); more; key, more = r.Key() {
 		switch string(key) {
 		case "cited_text":
-			c.Quote, _ = textFrom(&r)
+			c.Quote, _ = r.Text()
 		case "title", "document_title":
 			if title, ok := r.Text(); ok {
 				c.Title = title
 			}
 		case "url":
-			c.URL, _ = textFrom(&r)
+			c.URL, _ = r.Text()
 		case "source": // of a search result: mostly an address
 			if source, _ := r.Text(); c.URL == "" {
 				c.URL = source

@@ -131,7 +131,7 @@ func (d *reading) message(r *jsonscan.Reader, text []byte) {
 func (d *reading) content(r *jsonscan.Reader, text []byte, all bool) (parts []llm.Part) {
 	switch kind := r.Kind(); kind {
 	case jsonscan.String:
-		said, _ := textFrom(r)
+		said, _ := r.Text()
 		return []llm.Part{{Kind: llm.Text, Text: said}}
 	case jsonscan.Array:
 		r.Array()

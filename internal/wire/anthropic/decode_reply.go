@@ -60,7 +60,8 @@ type decoder struct {
 	kind blockKind
 	// before is what stood before the text of the last event that was nothing but text of the open block.
 	before []byte
-	text   []byte // unescaped
+	text   []byte    // unescaped
+	event  llm.Event // of text: one for each would be garbage
 	// held is the open block's raw start, of a call of the vendor's own tool, whose input comes in pieces; of a call of the
 	// caller's an input that came whole. input are the pieces.
 	held, input []byte
@@ -276,11 +277,8 @@ func (d *decoder) emitText(raw []byte, emit func(*llm.Event)) {
 	if len(raw) == 0 {
 		return
 	}
-	if bytes.IndexByte(raw, '\\') >= 0 {
-		d.text = jsonscan.AppendUnescaped(d.text[:0], raw)
-		raw = d.text
-	}
-	emit(&llm.Event{Kind: llm.Delta, Part: d.part, Text: raw})
+	d.event = llm.Event{Kind: llm.Delta, Part: d.part, Text: jsonscan.Unescaped(&d.text, raw)}
+	emit(&d.event)
 }
 
 func (d *decoder) emitSeal(s *llm.Seal, emit func(*llm.Event)) {

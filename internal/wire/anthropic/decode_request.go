@@ -134,7 +134,7 @@ func (d *reading) number(r *jsonscan.Reader, param string) *float64 {
 
 func (d *reading) text(r *jsonscan.Reader, param string) string {
 	kind := r.Kind()
-	s, ok := textFrom(r)
+	s, ok := r.Text()
 	if !ok {
 		d.wrong(param, "a string", kind)
 	}

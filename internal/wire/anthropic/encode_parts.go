@@ -226,7 +226,7 @@ func (w *writing) appendSource(m *llm.Media, kind string) {
 	case m.Data != "" && kind == "text/plain":
 		w.dst = append(w.dst, `{"type":"text","media_type":"text/plain","data":`...)
 		text, _ := base64.StdEncoding.DecodeString(m.Data) // documentType has looked
-		w.dst = jsonscan.AppendString(w.dst, string(text))
+		w.dst = jsonscan.AppendText(w.dst, text)
 	case m.Data != "":
 		w.dst = append(w.dst, `{"type":"base64","media_type":`...)
 		w.dst = jsonscan.AppendString(w.dst, kind)

@@ -195,13 +195,13 @@ func (e *encoder) delta(dst, text []byte) []byte {
 		dst = e.startDelta(dst)
 		dst = append(dst, `{"type":"input_json_delta","partial_json":`...)
 		if e.custom { // a piece of a string inside of the JSON that is being written
-			quoted := jsonscan.AppendString(nil, string(text))
+			quoted := jsonscan.AppendText(nil, text)
 			text = quoted[1 : len(quoted)-1]
 		}
 	case llm.Image, llm.Document, llm.Audio, llm.Video, llm.ToolResult, llm.Opaque:
 		return dst
 	}
-	dst = jsonscan.AppendString(dst, string(text))
+	dst = jsonscan.AppendText(dst, text)
 	return append(dst, "}}"+eventEnd...)
 }
 

@@ -146,7 +146,7 @@ func (b *foldedBlock) json() ([]member, error) {
 		list = put(list, "input", input)
 	case b.grows != "":
 		// Halves of a surrogate pair that two events share are one character now.
-		list = put(list, b.grows, jsonscan.AppendString(nil, string(jsonscan.AppendUnescaped(nil, b.text))))
+		list = put(list, b.grows, jsonscan.AppendText(nil, jsonscan.AppendUnescaped(nil, b.text)))
 	}
 	if b.sign != nil {
 		list = put(list, "signature", append(append([]byte{'"'}, b.sign...), '"'))

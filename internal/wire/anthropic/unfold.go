@@ -173,7 +173,7 @@ func appendBlock(dst []byte, index int, block []member) []byte {
 		case m.key == "input" && call && m.raw[0] == '{':
 			input := []byte(`""`)
 			if string(m.raw) != "{}" {
-				input = jsonscan.AppendString(nil, string(m.raw))
+				input = jsonscan.AppendText(nil, m.raw)
 			}
 			pieces = append(pieces, piece{"input_json_delta", "partial_json", input})
 			m.raw = []byte("{}")

@@ -176,9 +176,7 @@ func (d *decoder) say(r *jsonscan.Reader, key int, kind llm.PartKind, emit func(
 		return
 	}
 	d.open(key, kind, emit)
-	var text []byte
-	text = jsonscan.Unescaped(&d.text, raw)
-	d.put(llm.Event{Kind: llm.Delta, Part: key, Text: text}, emit)
+	d.put(llm.Event{Kind: llm.Delta, Part: key, Text: jsonscan.Unescaped(&d.text, raw)}, emit)
 	if kind == llm.Text && len(d.probs) > 0 {
 		d.probs = append(d.probs, ']')
 		d.put(llm.Event{Kind: llm.Probs, LogProbs: d.probs}, emit)
@@ -234,9 +232,7 @@ func (d *decoder) readCall(r *jsonscan.Reader, index int, emit func(*llm.Event))
 	if len(arguments) == 0 || key != d.part { // a piece of nothing
 		return
 	}
-	var text []byte
-	text = jsonscan.Unescaped(&d.text, arguments)
-	d.put(llm.Event{Kind: llm.Delta, Part: key, Text: text}, emit)
+	d.put(llm.Event{Kind: llm.Delta, Part: key, Text: jsonscan.Unescaped(&d.text, arguments)}, emit)
 }
 
 // readCitations reads one citation, which is an object where a whole reply has an array. It belongs to the text that is

@@ -210,9 +210,7 @@ func (d *decoder) say(r *jsonscan.Reader, key int, kind llm.PartKind, emit func(
 		return
 	}
 	d.open(key, kind, emit)
-	var text []byte
-	text = jsonscan.Unescaped(&d.text, raw)
-	d.put(llm.Event{Kind: llm.Delta, Part: key, Text: text}, emit)
+	d.put(llm.Event{Kind: llm.Delta, Part: key, Text: jsonscan.Unescaped(&d.text, raw)}, emit)
 }
 
 func (d *decoder) readThought(r *jsonscan.Reader, key int, emit func(*llm.Event)) {
@@ -257,9 +255,7 @@ func (d *decoder) readInput(r *jsonscan.Reader, key int, emit func(*llm.Event)) 
 		if !ok || len(raw) == 0 || key != d.part { // a piece of nothing
 			continue
 		}
-		var text []byte
-		text = jsonscan.Unescaped(&d.text, raw)
-		d.put(llm.Event{Kind: llm.Delta, Part: key, Text: text}, emit)
+		d.put(llm.Event{Kind: llm.Delta, Part: key, Text: jsonscan.Unescaped(&d.text, raw)}, emit)
 	}
 }
 

@@ -156,7 +156,7 @@ func (c *encoder) delta(dst []byte, s *encoded, text []byte) []byte {
 func (c *encoder) text(dst []byte, s *encoded, text []byte, thought bool) []byte {
 	out := c.begin(dst)
 	out.dst = append(out.dst, `"content":{"parts":[{"text":`...)
-	out.dst = jsonscan.AppendString(out.dst, string(text))
+	out.dst = jsonscan.AppendText(out.dst, text)
 	if thought {
 		out.dst = append(out.dst, `,"thought":true`...)
 	}

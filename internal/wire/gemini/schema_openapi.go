@@ -187,7 +187,7 @@ func (o *openAPI) enum(out *list, values [][]byte, kind string) {
 		if v[0] == '"' {
 			out.dst = append(out.dst, v...)
 		} else {
-			out.dst = jsonscan.AppendString(out.dst, string(v))
+			out.dst = jsonscan.AppendText(out.dst, v)
 		}
 	}
 	out.close(']')

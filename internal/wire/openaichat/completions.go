@@ -37,7 +37,7 @@ func (Completions) DecodeRequest(r *wire.Request) (*llm.Request, error) {
 	if d.err == nil && len(d.q.Messages) == 0 {
 		d.fail("prompt", `"prompt" is missing`)
 	}
-	return d.done()
+	return d.done(r.Body)
 }
 
 func (d *requestDecoder) prompt() {

@@ -19,8 +19,8 @@ func (Chat) DecodeReply(body []byte) (*llm.Reply, error) {
 	return fold.Reply(), nil
 }
 
-// canonicalUsage is openaiwords.ReadUsage with reasoning as a part of the output. A vendor that does not count it so (xAI) shows in
-// the sum.
+// canonicalUsage is [openaiwords.ReadUsage] with reasoning as a part of the output. A vendor that does not count it so (xAI)
+// shows in the sum.
 func canonicalUsage(r *jsonscan.Reader) llm.Usage {
 	raw := r.Raw()
 	in := jsonscan.New(raw)

@@ -1,10 +1,8 @@
 package openaichat
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
-	"unicode/utf8"
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
@@ -25,7 +23,6 @@ type requestDecoder struct {
 	calls     []llm.Call // of all messages so far, by which results find their tool's name
 	oldCalls  int        // of those, how many were in the form of functions
 	unclaimed []string   // ids of those that have no result yet
-	scratch   []byte     // for texts with escapes in them
 }
 
 func newRequestDecoder(r *wire.Request) *requestDecoder {
@@ -37,13 +34,13 @@ func newRequestDecoder(r *wire.Request) *requestDecoder {
 	}
 }
 
-// done is the result of the walk.
-func (d *requestDecoder) done() (*llm.Request, error) {
+// done is the result of the walk of body.
+func (d *requestDecoder) done(body []byte) (*llm.Request, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
 	if !d.r.End() {
-		return nil, wire.NoJSON(nil, d.r.Err())
+		return nil, wire.NoJSON(body, d.r.Err())
 	}
 	return d.q, nil
 }
@@ -88,7 +85,7 @@ func decodeChat(r *wire.Request) (*llm.Request, error) {
 	case d.effort.Show != "":
 		d.q.Dropped.Add("reasoning")
 	}
-	return d.done()
+	return d.done(r.Body)
 }
 
 // common reads a member that chat completions share with the older completions, or notes that nobody knows it.
@@ -218,14 +215,10 @@ func (d *requestDecoder) refuse(member, want string) {
 	d.r.Skip()
 }
 
-// str reads a string, which is one. Long texts are mostly escaped: they are unescaped where they are not kept.
+// str reads a string, which is one.
 func (d *requestDecoder) str() string {
-	raw, _ := d.r.RawString()
-	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
-		return string(raw)
-	}
-	d.scratch = jsonscan.AppendUnescaped(d.scratch[:0], raw)
-	return string(d.scratch)
+	s, _ := d.r.Text()
+	return s
 }
 
 // text reads a string; null is the empty one.

@@ -23,7 +23,13 @@ type decoder struct {
 	around      envelope // of the event in hand
 	toldSources bool     // Perplexity's list of sources was told
 	scratch     []byte
-	event       llm.Event
+
+	// pattern is what stood around the text of the last event, if it was nothing but more of one part; event then says of
+	// which, and the next one of the same pattern says more of it.
+	pattern wire.Pattern
+	event   llm.Event // the last that was emitted: one for each would be garbage
+	told    int       // events that the data in hand said
+	text    []byte    // raw, the last that was told of it
 }
 
 // Keys of the parts of a choice. Calls, thoughts with an index, and images are counted from their first.
@@ -65,10 +71,35 @@ func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
 	if wire.IsDone(data) {
 		return nil
 	}
-	d.emit = emit
+	if sameButText(data, &d.pattern) {
+		d.event.Text = jsonscan.Unescaped(&d.scratch, data[len(d.pattern.Before):len(data)-len(d.pattern.After)])
+		emit(&d.event)
+		return nil
+	}
+	d.emit, d.told, d.text = emit, 0, nil
 	err := d.read(data)
-	d.emit, d.around = nil, envelope{} // neither is ours
+	d.remember(data)
+	d.emit, d.around, d.text = nil, envelope{}, nil // none is ours
 	return err
+}
+
+// remember keeps what stands around the text of an event that said nothing but that text of a part which had begun.
+func (d *decoder) remember(data []byte) {
+	p := &d.pattern
+	p.Before, p.After = p.Before[:0], p.After[:0]
+	if d.told != 1 || d.event.Kind != llm.Delta || len(d.text) == 0 {
+		return
+	}
+	if at := bytes.Index(data, d.text); at == bytes.LastIndex(data, d.text) { // else who knows which it was
+		p.Before = append(p.Before, data[:at+1]...)
+		p.After = append(p.After, data[at+len(d.text)-1:]...)
+	}
+}
+
+func (d *decoder) put(e llm.Event) {
+	d.event = e
+	d.told++
+	d.emit(&d.event)
 }
 
 // End has nothing to add: what was held back for a call's name will never have one.
@@ -133,16 +164,14 @@ func (d *decoder) read(data []byte) error {
 	}
 	if v.usage.Known && v.usage != d.usage {
 		d.usage = v.usage
-		d.event = llm.Event{Kind: llm.Used, Usage: v.usage}
-		d.emit(&d.event)
+		d.put(llm.Event{Kind: llm.Used, Usage: v.usage})
 	}
 	return nil
 }
 
 func (d *decoder) start(v *envelope) {
 	d.started, d.id, d.tier = true, string(v.id), string(v.tier)
-	d.event = llm.Event{Kind: llm.Start, ID: d.id, Model: string(v.model), Created: v.created, ServiceTier: d.tier}
-	d.emit(&d.event)
+	d.put(llm.Event{Kind: llm.Start, ID: d.id, Model: string(v.model), Created: v.created, ServiceTier: d.tier})
 }
 
 func (d *decoder) readChoices(raw []byte) {
@@ -215,8 +244,7 @@ func (d *decoder) readChoice(r *jsonscan.Reader, at int) {
 	}
 	state.finished = true
 	stop, text := stopOf(&c, state.tools)
-	d.event = llm.Event{Kind: llm.Finish, Choice: state.index, Stop: stop, StopText: text, ServiceTier: d.tier}
-	d.emit(&d.event)
+	d.put(llm.Event{Kind: llm.Finish, Choice: state.index, Stop: stop, StopText: text, ServiceTier: d.tier})
 }
 
 // maxChoices bounds what an upstream can make us keep.

@@ -146,7 +146,7 @@ func (d *decoder) extend(c *decodedChoice, call *decodedCall, p *rawCall) {
 	call.custom = call.custom || p.custom && !call.started
 	arguments := p.arguments
 	if len(arguments) > 0 && arguments[0] == '"' {
-		arguments = d.unquoted(arguments)
+		d.text, arguments = arguments, d.unquoted(arguments)
 	} else if len(arguments) > 0 {
 		call.whole = true
 	}

@@ -88,8 +88,7 @@ func (d *decoder) begin(c *decodedChoice, key int) {
 }
 
 func (d *decoder) head(c *decodedChoice, key int, p *llm.Part) {
-	d.event = llm.Event{Kind: llm.PartStart, Choice: c.index, Part: key, Head: p}
-	d.emit(&d.event)
+	d.put(llm.Event{Kind: llm.PartStart, Choice: c.index, Part: key, Head: p})
 }
 
 // delta emits more of a part that has begun.
@@ -97,13 +96,11 @@ func (d *decoder) delta(c *decodedChoice, key int, text []byte) {
 	if len(text) == 0 {
 		return
 	}
-	d.event = llm.Event{Kind: llm.Delta, Choice: c.index, Part: key, Text: text}
-	d.emit(&d.event)
+	d.put(llm.Event{Kind: llm.Delta, Choice: c.index, Part: key, Text: text})
 }
 
 func (d *decoder) sealing(c *decodedChoice, key int, s *llm.Seal) {
-	d.event = llm.Event{Kind: llm.Sealing, Choice: c.index, Part: key, Seal: s}
-	d.emit(&d.event)
+	d.put(llm.Event{Kind: llm.Sealing, Choice: c.index, Part: key, Seal: s})
 }
 
 // unquoted is the text of a raw string, which holds until the next call; nil if it is none.
@@ -111,12 +108,7 @@ func (d *decoder) unquoted(raw []byte) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil
 	}
-	raw = raw[1 : len(raw)-1]
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw
-	}
-	d.scratch = jsonscan.AppendUnescaped(d.scratch[:0], raw)
-	return d.scratch
+	return jsonscan.Unescaped(&d.scratch, raw[1:len(raw)-1])
 }
 
 // say emits text of one of the parts of which a choice has one.
@@ -128,13 +120,21 @@ func (d *decoder) say(c *decodedChoice, key int, text []byte) {
 	d.delta(c, key, text)
 }
 
+// quoted says a raw string; see say.
+func (d *decoder) quoted(c *decodedChoice, key int, raw []byte) {
+	if text := d.unquoted(raw); len(text) > 0 {
+		d.say(c, key, text)
+		d.text = raw
+	}
+}
+
 // texts says a value that is text, or parts with text.
 func (d *decoder) texts(c *decodedChoice, key int, raw []byte) {
 	if len(raw) == 0 {
 		return
 	}
 	if raw[0] == '"' {
-		d.say(c, key, d.unquoted(raw))
+		d.quoted(c, key, raw)
 		return
 	}
 	r := jsonscan.New(raw)
@@ -147,11 +147,12 @@ func (d *decoder) content(c *decodedChoice, raw []byte) {
 	switch {
 	case len(raw) == 0:
 	case raw[0] == '"':
-		text := d.unquoted(raw)
-		if c.inTag {
-			text = bytes.TrimPrefix(text, []byte("</thought>"))
-			c.inTag = c.inTag && len(text) == 0 && len(raw) == 2
+		if !c.inTag {
+			d.quoted(c, keyText, raw)
+			return
 		}
+		text := bytes.TrimPrefix(d.unquoted(raw), []byte("</thought>"))
+		c.inTag = len(text) == 0 && len(raw) == 2
 		d.say(c, keyText, text)
 	case raw[0] == '[':
 		r := jsonscan.New(raw)
@@ -206,8 +207,7 @@ func (d *decoder) probs(c *decodedChoice, raw []byte) {
 			continue
 		}
 		if list := r.Raw(); len(list) > len("[]") && list[0] == '[' {
-			d.event = llm.Event{Kind: llm.Probs, Choice: c.index, LogProbs: list}
-			d.emit(&d.event)
+			d.put(llm.Event{Kind: llm.Probs, Choice: c.index, LogProbs: list})
 		}
 	}
 }

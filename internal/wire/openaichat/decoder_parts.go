@@ -210,8 +210,7 @@ func (d *decoder) cited(c *decodedChoice, cite llm.Citation) {
 		return
 	}
 	d.begin(c, keyText)
-	d.event = llm.Event{Kind: llm.Cited, Choice: c.index, Part: keyText, Citation: &cite}
-	d.emit(&d.event)
+	d.put(llm.Event{Kind: llm.Cited, Choice: c.index, Part: keyText, Citation: &cite})
 }
 
 // readCitation reads a url_citation, or a search result of Perplexity.

@@ -43,7 +43,7 @@ func (Embeddings) DecodeEmbed(r *wire.Request) (*llm.EmbedRequest, error) {
 	if d.err == nil && len(q.Inputs)+len(q.Tokens) == 0 {
 		d.fail("input", `"input" is missing or empty: send a string or an array of strings`)
 	}
-	if _, err := d.done(); err != nil {
+	if _, err := d.done(r.Body); err != nil {
 		return nil, err
 	}
 	return q, nil

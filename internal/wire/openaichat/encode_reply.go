@@ -226,7 +226,7 @@ func (m *said) appendTo(dst []byte) []byte {
 	dst = append(dst, `{"role":"assistant","content":`...)
 	switch {
 	case len(m.content) > 0:
-		dst = jsonscan.AppendString(dst, string(m.content))
+		dst = jsonscan.AppendText(dst, m.content)
 	case len(m.calls) > 0 || m.oldCall != nil || m.hasRefusal || m.audio != nil:
 		dst = append(dst, "null"...)
 	default:
@@ -234,13 +234,13 @@ func (m *said) appendTo(dst []byte) []byte {
 	}
 	dst = append(dst, `,"refusal":`...)
 	if m.hasRefusal {
-		dst = jsonscan.AppendString(dst, string(m.refusal))
+		dst = jsonscan.AppendText(dst, m.refusal)
 	} else {
 		dst = append(dst, "null"...)
 	}
 	if len(m.thought) > 0 {
 		dst = append(dst, `,"reasoning_content":`...)
-		dst = jsonscan.AppendString(dst, string(m.thought))
+		dst = jsonscan.AppendText(dst, m.thought)
 	}
 	if m.thoughts > 0 && (m.sealed || listsThoughts(m.q)) {
 		dst = appendList(dst, "reasoning_details", m.details)

@@ -219,13 +219,13 @@ func (e *encoder) delta(dst []byte, c *encodedChoice, text []byte) []byte {
 	case llm.Text:
 		c.length += utf8.RuneCount(text)
 		dst = append(e.open(dst, c), `"content":`...)
-		dst = jsonscan.AppendString(dst, string(text))
+		dst = jsonscan.AppendText(dst, text)
 	case llm.Refusal:
 		dst = append(e.open(dst, c), `"refusal":`...)
-		dst = jsonscan.AppendString(dst, string(text))
+		dst = jsonscan.AppendText(dst, text)
 	case llm.Reasoning:
 		dst = append(e.open(dst, c), `"reasoning_content":`...)
-		dst = jsonscan.AppendString(dst, string(text))
+		dst = jsonscan.AppendText(dst, text)
 		if listsThoughts(e.q) {
 			dst = append(dst, `,"reasoning_details":[`...)
 			dst = appendThought(dst, string(text), nil, c.thoughts-1)
@@ -235,7 +235,7 @@ func (e *encoder) delta(dst []byte, c *encodedChoice, text []byte) []byte {
 		return e.arguments(dst, c, text)
 	case llm.Audio:
 		dst = append(e.open(dst, c), `"audio":{"data":`...)
-		dst = jsonscan.AppendString(dst, string(text))
+		dst = jsonscan.AppendText(dst, text)
 		dst = append(dst, '}')
 	case llm.Image:
 		c.held = append(c.held, text...)
@@ -253,7 +253,7 @@ func (e *encoder) arguments(dst []byte, c *encodedChoice, text []byte) []byte {
 		return dst
 	case e.q.OldFunctions:
 		dst = append(e.open(dst, c), `"function_call":{"arguments":`...)
-		dst = jsonscan.AppendString(dst, string(text))
+		dst = jsonscan.AppendText(dst, text)
 		return e.shut(append(dst, '}'))
 	}
 	dst = e.callIndex(e.open(dst, c), c)
@@ -262,7 +262,7 @@ func (e *encoder) arguments(dst []byte, c *encodedChoice, text []byte) []byte {
 	} else {
 		dst = append(dst, `,"function":{"arguments":`...)
 	}
-	dst = jsonscan.AppendString(dst, string(text))
+	dst = jsonscan.AppendText(dst, text)
 	return e.shut(append(dst, "}}]"...))
 }
 

@@ -62,7 +62,7 @@ type text struct{ bytes []byte }
 
 // MarshalJSON writes it as a string.
 func (t *text) MarshalJSON() ([]byte, error) {
-	return jsonscan.AppendString(nil, string(t.bytes)), nil
+	return jsonscan.AppendText(nil, t.bytes), nil
 }
 
 // join adds text to text, and parts to parts; text that comes to parts becomes one.

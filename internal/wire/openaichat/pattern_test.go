@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
 
@@ -32,6 +33,28 @@ func judgeBoth(t *testing.T, d wire.Dialect, events [][]byte) {
 	}
 }
 
+// decodeBoth compares what a decoder makes of events with what it makes of them without a pattern.
+func decodeBoth(t *testing.T, events [][]byte) {
+	t.Helper()
+	var aided, plain decoder
+	told := func(d *decoder, data []byte) (events []llm.Event, failed bool) {
+		err := d.Decode(data, func(e *llm.Event) {
+			said := *e
+			said.Text, said.LogProbs = bytes.Clone(e.Text), bytes.Clone(e.LogProbs)
+			events = append(events, said)
+		})
+		return events, err != nil
+	}
+	for i, data := range events {
+		plain.pattern = wire.Pattern{}
+		want, wantFailed := told(&plain, data)
+		got, failed := told(&aided, data)
+		if diff := cmp.Diff(want, got); diff != "" || failed != wantFailed {
+			t.Fatalf("event %d, %.200s: %s", i, data, diff)
+		}
+	}
+}
+
 // The pattern is a short cut and nothing else: on every recording the same facts come out with it and without.
 func TestPatternOnRecordings(t *testing.T) {
 	for name, stream := range files(t, "streams") {
@@ -41,7 +64,10 @@ func TestPatternOnRecordings(t *testing.T) {
 				events = append(events, bytes.Clone(f.Data))
 			}
 		}
-		t.Run(name, func(t *testing.T) { judgeBoth(t, Chat{}, events) })
+		t.Run(name, func(t *testing.T) {
+			judgeBoth(t, Chat{}, events)
+			decodeBoth(t, events)
+		})
 	}
 }
 
@@ -71,10 +97,31 @@ func TestPattern(t *testing.T) {
 	}
 }
 
+// A text that stands twice in an event is no pattern: nobody knows which one it was.
+func TestDecoderPattern(t *testing.T) {
+	for name, deltas := range map[string][]string{
+		"a text like the role":       {`{"role":"user","content":"a"}`, `{"role":"user","content":"user"}`, `{"role":"x","content":"user"}`},
+		"a call after text":          {`{"content":"a"}`, `{"content":"b"}`, `{"tool_calls":[{"id":"c","function":{"name":"f"}}]}`, `{"content":"c"}`},
+		"arguments of two calls":     {`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{"}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}`, `{"tool_calls":[{"index":1,"id":"d","function":{"name":"f","arguments":"{"}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":" "}}]}`},
+		"a thought in tags and text": {`{"content":"a"}`, `{"content":"b"}`, `{"content":"<thought>t","extra_content":{"google":{"thought":true}}}`, `{"content":"</thought>c"}`, `{"content":"</thought>d"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var events [][]byte
+			for _, delta := range deltas {
+				events = append(events, []byte(oneChoice(delta)))
+			}
+			decodeBoth(t, events)
+		})
+	}
+}
+
 func FuzzPattern(f *testing.F) {
 	f.Add("Hello", " there", `{"id":"c","choices":[{"index":0,"delta":{"content":"`, `"},"finish_reason":null}]}`)
 	f.Add(`a\"`, `"}`, `{"choices":[{"index":0,"delta":{"reasoning":"`, `","content":""}}]}`)
 	f.Add("a", "b", `{"choices":[{"text":"`, `"}]}`)
+	f.Add("assistant", "b", `{"choices":[{"delta":{"role":"assistant","content":"`, `"}}]}`)
+	f.Add("{", `\"a\":`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"`, `"}}]}}]}`)
+	f.Add("a</thought>", "b", `{"choices":[{"delta":{"content":"`, `","extra_content":{"google":{"thought":true}}}}]}`)
 	f.Fuzz(func(t *testing.T, one, two, before, after string) {
 		var events [][]byte
 		for _, text := range []string{one, two, one + two, ""} {
@@ -83,6 +130,7 @@ func FuzzPattern(f *testing.F) {
 		for _, d := range []wire.Dialect{Chat{}, Completions{}} {
 			judgeBoth(t, d, events)
 		}
+		decodeBoth(t, events)
 	})
 }
 

@@ -182,7 +182,7 @@ func appendIndexed(dst, raw []byte, index int) []byte {
 }
 
 func appendMember(dst, key, raw []byte) []byte {
-	dst = jsonscan.AppendString(dst, string(key))
+	dst = jsonscan.AppendText(dst, key)
 	dst = append(dst, ':')
 	return append(dst, raw...)
 }

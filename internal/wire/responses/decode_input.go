@@ -71,7 +71,10 @@ func (c *conversation) item(it *item, at int) error {
 			return &wire.RequestError{Param: fmt.Sprintf("input[%d].name", at), Message: fmt.Sprintf("input[%d] is a call of a tool without a name", at)}
 		}
 		if it.namespace != nil {
-			c.q.Dropped.Add("namespace")
+			name, known := nameOf(c.q, text(it.namespace), call.Name)
+			if call.Name = name; !known {
+				c.q.Dropped.Add("namespace")
+			}
 		}
 		if c.calls == nil {
 			c.calls = map[string]made{}

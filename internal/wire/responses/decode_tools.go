@@ -2,7 +2,9 @@ package responses
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
@@ -20,14 +22,77 @@ func appendToolsOf(q *llm.Request, raw []byte) error {
 		return wire.WrongKind("tools", "an array", r.Kind())
 	}
 	r.Array()
+	var grouped []*llm.Block
 	for i := 0; r.Elem(); i++ {
 		t, err := readTool(r.Raw(), i)
 		if err != nil {
 			return err
 		}
+		if t.Opaque != nil && t.Opaque.Type == "namespace" {
+			grouped = append(grouped, t.Opaque)
+			continue
+		}
 		q.Tools = append(q.Tools, t)
 	}
+	for _, group := range grouped { // after the others, whose names are their own
+		if err := appendGroup(q, group.Raw); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// appendGroup reads the tools of a namespace. Other dialects have no groups: each is a tool of its own there, and says what
+// the group is for.
+func appendGroup(q *llm.Request, raw []byte) error {
+	var name, about string
+	var tools []byte
+	r := jsonscan.New(raw)
+	r.Object()
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		switch string(key) {
+		case "name":
+			name, _ = r.Text()
+		case "description":
+			about, _ = r.Text()
+		case "tools":
+			tools = r.Raw()
+		default:
+			r.Skip()
+		}
+	}
+	var err error
+	at := 0
+	elements(tools, func(raw []byte) {
+		t, bad := readTool(raw, at)
+		if at++; bad != nil {
+			err = bad
+			return
+		}
+		if t.Opaque == nil {
+			t.Namespace, t.Within = name, t.Name
+			t.Description = strings.TrimSpace(about + "\n\n" + t.Description)
+			if hasTool(q, t.Name) {
+				t.Name = name + "__" + t.Name
+			}
+		}
+		q.Tools = append(q.Tools, t)
+	})
+	return err
+}
+
+func hasTool(q *llm.Request, name string) bool {
+	return slices.ContainsFunc(q.Tools, func(t llm.Tool) bool { return t.Opaque == nil && t.Name == name })
+}
+
+// nameOf is the one name of a tool that a client calls by namespace and name; false: it declares no such tool.
+func nameOf(q *llm.Request, namespace, within string) (name string, ok bool) {
+	for i := range q.Tools {
+		if t := &q.Tools[i]; t.Namespace == namespace && t.Within == within {
+			return t.Name, true
+		}
+	}
+	return within, false
 }
 
 // readTool reads one tool. What is neither a function nor a custom tool is one that the vendor runs.

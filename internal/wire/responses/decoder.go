@@ -2,7 +2,6 @@ package responses
 
 import (
 	"bytes"
-	"unicode/utf8"
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
@@ -263,10 +262,5 @@ func (d *decoder) delta(part int, text []byte, emit func(*llm.Event)) {
 
 // unescaped is the text of a raw string, which holds until the next call.
 func (d *decoder) unescaped(raw []byte) []byte {
-	in := inside(raw)
-	if bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
-		return in
-	}
-	d.text = jsonscan.AppendUnescaped(d.text[:0], in)
-	return d.text
+	return jsonscan.Unescaped(&d.text, inside(raw))
 }

@@ -104,9 +104,16 @@ func (e *encoder) startCall(c *llm.Call) {
 	e.openAs(open, prefix, kind)
 	e.out = append(e.out, `,"call_id":`...)
 	e.out = jsonscan.AppendString(e.out, c.ID)
-	e.out = append(e.out, `,"name":`...)
-	e.out = jsonscan.AppendString(e.out, c.Name)
 	e.name = c.Name
+	for i := range e.q.Tools {
+		if t := &e.q.Tools[i]; t.Name == c.Name && t.Namespace != "" {
+			e.name = t.Within
+			e.out = append(e.out, `,"namespace":`...)
+			e.out = jsonscan.AppendString(e.out, t.Namespace)
+		}
+	}
+	e.out = append(e.out, `,"name":`...)
+	e.out = jsonscan.AppendString(e.out, e.name)
 	e.added(`,"` + input + `":"","status":"in_progress"}`)
 	e.out = append(e.out, `,"`...)
 	e.out = append(e.out, input...)
@@ -148,7 +155,7 @@ func (e *encoder) say(text []byte) {
 		e.w.summaryPart("response.reasoning_summary_part.added", e.id0, e.index, 0, []byte(`{"type":"summary_text","text":""}`))
 	}
 	from := len(e.out)
-	e.out = jsonscan.AppendString(e.out, string(text))
+	e.out = jsonscan.AppendText(e.out, text)
 	copy(e.out[from:], e.out[from+1:len(e.out)-1]) // without its quotes
 	e.out = e.out[:len(e.out)-2]
 	said := e.out[from:]

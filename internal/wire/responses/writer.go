@@ -89,7 +89,7 @@ func (m *members) key(name []byte) []byte {
 		m.dst = append(m.dst, ',')
 	}
 	m.some = true
-	m.dst = jsonscan.AppendString(m.dst, string(name))
+	m.dst = jsonscan.AppendText(m.dst, name)
 	m.dst = append(m.dst, ':')
 	return m.dst
 }

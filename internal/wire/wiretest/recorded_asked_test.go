@@ -41,8 +41,15 @@ func (a *asked) content(v any) {
 		}
 		a.content(at(p, "refusal"))
 		for _, path := range [][]any{
-			{"image_url"}, {"image_url", "url"}, {"input_audio", "data"}, {"file", "file_data"}, {"file_data"},
-			{"source", "url"}, {"inlineData", "data"}, {"inline_data", "data"}, {"fileData", "fileUri"},
+			{"image_url"},
+			{"image_url", "url"},
+			{"input_audio", "data"},
+			{"file", "file_data"},
+			{"file_data"},
+			{"source", "url"},
+			{"inlineData", "data"},
+			{"inline_data", "data"},
+			{"fileData", "fileUri"},
 		} {
 			a.file(str(p, path...))
 		}

@@ -37,7 +37,7 @@ func codecNamed(name string) int {
 func FuzzRecordedRequest(f *testing.F) {
 	for _, q := range recordedRequests(f) {
 		if body := q.body(f); len(body) < 20_000 && q.dialect.Name() != "completions" {
-			f.Add(uint8(codecNamed(q.dialect.Name())), body) //nolint:gosec // a handful
+			f.Add(uint8(codecNamed(q.dialect.Name())), body)
 		}
 	}
 	f.Fuzz(func(t *testing.T, n uint8, body []byte) {
@@ -99,7 +99,7 @@ func FuzzRecordedReply(f *testing.F) {
 	for _, r := range recordings() {
 		if _, ok := r.dialect.(wire.Upstream); ok && !r.streamed() {
 			if body := r.body(f); len(body) < 20_000 {
-				f.Add(uint8(codecNamed(r.dialect.Name())), body) //nolint:gosec // a handful
+				f.Add(uint8(codecNamed(r.dialect.Name())), body)
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func FuzzRecordedStream(f *testing.F) {
 	for _, r := range recordings() {
 		if _, ok := r.dialect.(wire.Upstream); ok && r.streamed() {
 			if body := r.body(f); len(body) < 8_000 {
-				f.Add(uint8(codecNamed(r.dialect.Name())), uint8(1), body) //nolint:gosec // a handful
+				f.Add(uint8(codecNamed(r.dialect.Name())), uint8(1), body)
 			}
 		}
 	}
@@ -212,7 +212,7 @@ func FuzzRecordedVectors(f *testing.F) {
 	}
 	for _, r := range recordings() {
 		if _, ok := r.dialect.(wire.Embedder); ok {
-			f.Add(uint8(named(r.dialect)), shortVectors(r.body(f))) //nolint:gosec // a handful
+			f.Add(uint8(named(r.dialect)), shortVectors(r.body(f)))
 		}
 	}
 	f.Fuzz(func(t *testing.T, n uint8, body []byte) {

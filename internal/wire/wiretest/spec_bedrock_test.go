@@ -91,7 +91,7 @@ func learned(shapes object) {
 	}
 	shape := func(name string) object { return object{"shape": name} }
 	structure := func(members object, required ...any) object {
-		return object{"type": "structure", "members": members, "required": array(required)}
+		return object{"type": "structure", "members": members, "required": required}
 	}
 	text := object{"type": "string"}
 	shapes["AnyText"] = text
