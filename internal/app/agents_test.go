@@ -54,7 +54,7 @@ func agents() (claude, codex speaker) {
 
 var (
 	promptWords = regexp.MustCompile(`words-\d+`)
-	endUser     = regexp.MustCompile(`"(?:user|safety_identifier)":"([^"]*)"`)
+	endUser     = regexp.MustCompile(`"(?:user|safety_identifier)":"((?:[^"\\]|\\.)*)"`)
 	toolNames   = regexp.MustCompile(`"name":\s*"([A-Za-z_]+)"`)
 )
 
@@ -101,11 +101,11 @@ func TestAgentsRequests(t *testing.T) {
 		want           string // the tool that is called, or words of the answer
 		dropped        string // of OpenAI's web search, and of what only its maker reads: server_tools, reasoning
 	}{
-		{"claude-first", "chat/gpt-5-mini", claude, "Agent", "defer_loading, context_management, cache_control"},
-		{"claude-first", "responses/gpt-5", claude, "Agent", "defer_loading, context_management, cache_control"},
+		{"claude-first", "chat/gpt-5-mini", claude, "Agent", "defer_loading, context_management, cache_control, user"},
+		{"claude-first", "responses/gpt-5", claude, "Agent", "defer_loading, context_management, cache_control, user"},
 		{"claude-first", "anthropic/claude-sonnet-4-5", claude, "Agent", ""},
-		{"claude-second", "chat/gpt-5-mini", claude, "words-902", "defer_loading, context_management, cache_control, reasoning, reasoning_signature"},
-		{"claude-second", "responses/gpt-5", claude, "words-902", "defer_loading, context_management, cache_control, reasoning_signature, reasoning"},
+		{"claude-second", "chat/gpt-5-mini", claude, "words-902", "defer_loading, context_management, cache_control, reasoning, reasoning_signature, user"},
+		{"claude-second", "responses/gpt-5", claude, "words-902", "defer_loading, context_management, cache_control, reasoning_signature, reasoning, user"},
 		{"claude-second", "anthropic/claude-sonnet-4-5", claude, "words-902", ""},
 		{"codex-first", "chat/gpt-5-mini", codex, "exec_command", "client_metadata, server_tools"},
 		{"codex-first", "responses/gpt-5", codex, "exec_command", ""},

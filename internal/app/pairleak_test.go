@@ -59,8 +59,19 @@ func TestNothingLeaksInTranslation(t *testing.T) {
 	usual := mock.Behaviour{Latency: time.Millisecond, ChunkDelay: 100 * time.Microsecond}
 	var rules []mock.Rule
 	for _, b := range []mock.Behaviour{
-		{Status: 500}, {Status: 429}, {Empty: true}, {HTML: true}, {Reset: mock.After(2)}, {Cut: mock.After(0)}, {Error: mock.After(0)}, {Error: mock.After(4)},
-		{EOF: mock.After(3)}, {Malformed: 2}, {As: mock.JSON}, {As: mock.Stream}, {Gzip: true},
+		{Status: 500},
+		{Status: 429},
+		{Empty: true},
+		{HTML: true},
+		{Reset: mock.After(2)},
+		{Cut: mock.After(0)},
+		{Error: mock.After(0)},
+		{Error: mock.After(4)},
+		{EOF: mock.After(3)},
+		{Malformed: 2},
+		{As: mock.JSON},
+		{As: mock.Stream},
+		{Gzip: true},
 	} {
 		rules = append(rules, mock.Rule{Probability: 0.02, Do: b})
 	}

@@ -84,7 +84,8 @@ func askers() []asker {
 		{anthropic.Messages{}, "/v1/messages", "/v1/messages", `{"model":"fast","max_tokens":100,"stream":%t,"messages":[`, user, assistant},
 		{responses.Responses{}, "/v1/responses", "/v1/responses", `{"model":"fast","max_output_tokens":100,"stream":%t,"input":[`, user, assistant},
 		{
-			gemini.Generate{}, "/v1beta/models/fast:generateContent", "/v1beta/models/fast:streamGenerateContent?alt=sse",
+			gemini.Generate{},
+			"/v1beta/models/fast:generateContent", "/v1beta/models/fast:streamGenerateContent?alt=sse",
 			`{"generationConfig":{"maxOutputTokens":100},"streamed":%t,"contents":[`, `{"role":"user","parts":[{"text":%s}]}`, `{"role":"model","parts":[{"text":%s}]}`,
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"evergate/internal/attempt"
+	"evergate/internal/journal"
 	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
@@ -23,21 +24,22 @@ func (x *exchange) canEstimate(res *attempt.Result) bool {
 	return false
 }
 
-// estimate answers with the gateway's own count, marked as one.
-func (x *exchange) estimate(res *attempt.Result) {
+// estimate answers with the gateway's own count, marked as one; steps are the attempts to learn it from a provider.
+func (x *exchange) estimate(steps []journal.Step) {
 	counter := x.dialect.(wire.Counter)
 	q, err := counter.DecodeCounted(&x.call.Request)
 	if err != nil {
-		x.refuse(badRequest(err))
+		f := badRequest(err)
+		x.refuse(&f)
 		return
 	}
 	header := x.w.Header()
 	header.Set("X-Evergate-Estimated", "true")
-	if len(res.Steps) > 0 {
-		header.Set("X-Evergate-Trail", trail(res.Steps))
+	if len(steps) > 0 {
+		header.Set("X-Evergate-Trail", trail(steps))
 	}
 	x.writeJSON(counter.AppendCount(nil, llm.Estimate(q)))
-	x.tell(res, http.StatusOK, "")
+	x.tell(&attempt.Result{Steps: steps}, http.StatusOK, "")
 }
 
 // strict says whether the caller would rather have an error than lose a part of the request in translation.

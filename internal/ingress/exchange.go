@@ -49,41 +49,50 @@ type place struct {
 	stream bool
 }
 
-// serve takes the request through: caller, body, model, attempts, answer.
+// serve takes the request through: caller, body, model, attempts, answer. What is needed only before or after the
+// attempts is in functions of its own: this one lies on the stack of every open stream.
 func (x *exchange) serve() {
-	if x.r.Method != http.MethodPost {
-		x.w.Header().Set("Allow", http.MethodPost)
-		x.refuse(failure(http.StatusMethodNotAllowed, codeInvalid, "this route takes POST, not "+x.r.Method))
-		return
-	}
-	if f := x.authenticate(); f != nil {
-		x.refuse(*f)
-		return
-	}
-	body, f := x.readBody()
-	if f != nil {
-		x.refuse(*f)
+	if f := x.take(); f != nil {
+		x.refuse(f)
 		return
 	}
 	defer func() { x.call.Body.Release() }()
 	defer x.crashed()
-	x.call.Body, x.call.Dialect, x.call.Header, x.call.Start = body, x.dialect, x.r.Header, x.start
 	if f := x.readRequest(); f != nil {
-		x.refuse(*f)
+		x.refuse(f)
 		return
 	}
 	x.out.x = x
 	defer x.out.stop()         // also after a panic: its timer must not write to a response that is over
 	if len(x.call.Legs) == 0 { // only a count, which nobody but the gateway can give, comes here
-		x.estimate(&attempt.Result{})
+		x.estimate(nil)
 		return
 	}
-	result := x.h.runner.Run(x.r.Context(), &x.call, &x.out)
-	if x.canEstimate(result) {
-		x.estimate(result)
+	x.conclude(x.h.runner.Run(x.r.Context(), &x.call, &x.out))
+}
+
+// take lets the caller in and reads the body.
+func (x *exchange) take() *wire.Failure {
+	if x.r.Method != http.MethodPost {
+		x.w.Header().Set("Allow", http.MethodPost)
+		f := failure(http.StatusMethodNotAllowed, codeInvalid, "this route takes POST, not "+x.r.Method)
+		return &f
+	}
+	if f := x.authenticate(); f != nil {
+		return f
+	}
+	body, f := x.readBody()
+	x.call.Body, x.call.Dialect, x.call.Header, x.call.Start = body, x.dialect, x.r.Header, x.start
+	return f
+}
+
+// conclude answers where the call was not answered.
+func (x *exchange) conclude(res *attempt.Result) {
+	if x.canEstimate(res) {
+		x.estimate(res.Steps)
 		return
 	}
-	x.end(result)
+	x.end(res)
 }
 
 // readRequest has the dialect read the body and resolves the model.
@@ -259,8 +268,8 @@ func (x *exchange) modelNotFound(name string, why route.Outcome) *wire.Failure {
 }
 
 // refuse answers a request that never came to an attempt.
-func (x *exchange) refuse(f wire.Failure) {
-	x.reject(f)
+func (x *exchange) refuse(f *wire.Failure) {
+	x.reject(*f)
 	x.tell(&attempt.Result{}, f.Status, f.Code)
 	x.drainBody()
 }

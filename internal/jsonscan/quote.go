@@ -42,25 +42,42 @@ func AppendText(dst, text []byte) []byte {
 // AppendUnescaped appends the text of a valid string's inside. Half a surrogate pair and bytes that are not UTF-8
 // become U+FFFD.
 func AppendUnescaped(dst, raw []byte) []byte {
-	for done, i := 0, 0; ; done = i {
-		i = plain(raw, i)
-		dst = append(dst, raw[done:i]...)
-		switch {
-		case i == len(raw):
-			return dst
-		case raw[i] != '\\': // no quote or control character can stand here
+	dst, _, _ = unescape(dst, raw, 0)
+	return dst
+}
+
+// unescape appends the text of a string's inside from i on, up to its closing quote or the end of b, and gives the
+// offset of that, or of the problem.
+func unescape(dst, b []byte, i int) (out []byte, end int, bad problem) {
+	for done := i; ; done = i {
+		i = plain(b, i)
+		dst = append(dst, b[done:i]...)
+		if i == len(b) || b[i] == '"' {
+			return dst, i, sound
+		}
+		switch c := b[i]; {
+		case c >= utf8.RuneSelf:
 			dst = append(dst, "\uFFFD"...)
 			i++
-		case raw[i+1] != 'u':
-			dst = append(dst, unescape(raw[i+1]))
-			i += 2
+		case c != '\\':
+			return dst, i, controlCharacter
+		case i+1 == len(b):
+			return dst, len(b), unexpectedEnd
 		default:
-			r := hex4(raw[i+2:])
-			i += 6
+			if c, ok := unescaped(b[i+1]); ok {
+				dst = append(dst, c)
+				i += 2
+				continue
+			}
+			from := i
+			if i, bad = skipCode(b, i); bad != sound {
+				return dst, i, bad
+			}
+			r := hex4(b[from+2:])
 			if utf16.IsSurrogate(r) {
 				low := rune(-1)
-				if i+6 <= len(raw) && raw[i] == '\\' && raw[i+1] == 'u' {
-					low = hex4(raw[i+2:])
+				if _, bad := skipCode(b, i); bad == sound {
+					low = hex4(b[i+2:])
 				}
 				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
 					i += 6
@@ -134,20 +151,23 @@ func plainASCII(b []byte, i int) int {
 	return i
 }
 
-func unescape(c byte) byte {
+// unescaped is what a letter stands for after a backslash.
+func unescaped(c byte) (byte, bool) {
 	switch c {
+	case '"', '\\', '/':
+		return c, true
 	case 'b':
-		return '\b'
+		return '\b', true
 	case 'f':
-		return '\f'
+		return '\f', true
 	case 'n':
-		return '\n'
+		return '\n', true
 	case 'r':
-		return '\r'
+		return '\r', true
 	case 't':
-		return '\t'
+		return '\t', true
 	}
-	return c
+	return 0, false
 }
 
 func hex4(b []byte) rune {

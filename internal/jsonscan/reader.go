@@ -230,16 +230,21 @@ func StringEnd(text []byte, from int) int {
 
 // Text reads a string and gives its text, as a copy.
 func (r *Reader) Text() (text string, ok bool) {
-	if r.Kind() == String {
-		from := r.pos + 1
-		if to := plain(r.text, from); to < len(r.text) && r.text[to] == '"' { // it says what it is
-			r.pos, r.fresh = to+1, false
-			return string(r.text[from:to]), true
-		}
+	if r.Kind() != String {
+		r.Skip()
+		return "", false
 	}
-	raw, _, ok := r.str()
-	r.scratch = AppendUnescaped(r.scratch[:0], raw)
-	return string(r.scratch), ok
+	from := r.pos + 1
+	if to := plain(r.text, from); to < len(r.text) && r.text[to] == '"' { // it says what it is
+		r.pos, r.fresh = to+1, false
+		return string(r.text[from:to]), true
+	}
+	said, to, bad := unescape(r.scratch[:0], r.text, from)
+	if r.scratch = said; bad != sound || to == len(r.text) {
+		return "", r.fail(to, max(bad, unexpectedEnd))
+	}
+	r.pos, r.fresh = to+1, false
+	return string(said), true
 }
 
 // Literal reads a string and gives its bytes, unescaped, copied only if there were escapes. It is Text for comparisons.

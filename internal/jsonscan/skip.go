@@ -203,23 +203,32 @@ func skipString(b []byte, i int) (next int, escaped bool, bad problem) {
 			switch b[i+1] {
 			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 				i += 2
-			case 'u':
-				for k := i + 2; k < i+6; k++ {
-					if k >= len(b) {
-						return k, escaped, unexpectedEnd
-					}
-					if _, ok := hexDigit(b[k]); !ok {
-						return k, escaped, badEscape
-					}
-				}
-				i += 6
 			default:
-				return i + 1, escaped, badEscape
+				if i, bad = skipCode(b, i); bad != sound {
+					return i, escaped, bad
+				}
 			}
 		default:
 			return i, escaped, controlCharacter
 		}
 	}
+}
+
+// skipCode checks the escape of a character by its code that begins at i, if one does, and gives the offset after it, or
+// of the problem.
+func skipCode(b []byte, i int) (int, problem) {
+	if i+1 < len(b) && (b[i] != '\\' || b[i+1] != 'u') {
+		return i + 1, badEscape
+	}
+	for k := i + 2; k < i+6; k++ {
+		if k >= len(b) {
+			return len(b), unexpectedEnd
+		}
+		if _, ok := hexDigit(b[k]); !ok {
+			return k, badEscape
+		}
+	}
+	return i + 6, sound
 }
 
 func skipWord(b []byte, i int, word string) (int, problem) {

@@ -291,7 +291,7 @@ func talkGemini(url string) talker {
 		}
 		config := &genai.GenerateContentConfig{
 			SystemInstruction: genai.NewContentFromText(instructions, genai.RoleUser),
-			MaxOutputTokens:   int32(t.maximum), //nolint:gosec // a few
+			MaxOutputTokens:   int32(t.maximum),
 			HTTPOptions:       &genai.HTTPOptions{Headers: http.Header{faultHeader: {t.fault}}},
 		}
 		for _, name := range t.tools {

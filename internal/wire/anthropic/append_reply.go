@@ -132,19 +132,11 @@ func appendReplyBlock(dst []byte, p *llm.Part, q *llm.Request) []byte {
 		}
 	case llm.Audio: // what was spoken can be read
 		dropReplyPart(p, q)
-		return appendReplyBlock(dst, &llm.Part{Kind: llm.Text, Text: transcript(p)}, q)
+		return appendReplyBlock(dst, &llm.Part{Kind: llm.Text, Text: p.Spoken()}, q)
 	case llm.Image, llm.Document, llm.Video, llm.ToolResult: // nothing that this dialect's answers hold
 	}
 	dropReplyPart(p, q)
 	return dst
-}
-
-// transcript is what a recording says, where it is known.
-func transcript(p *llm.Part) string {
-	if p.Media == nil {
-		return ""
-	}
-	return p.Media.Transcript
 }
 
 // dropReplyPart notes a part of an answer that cannot be said.

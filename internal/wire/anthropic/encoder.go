@@ -135,7 +135,7 @@ func (e *encoder) partStart(dst []byte, head *llm.Part) []byte {
 		e.refuses = true
 	case llm.Audio: // what was spoken can be read
 		dropReplyPart(head, e.q)
-		if text := transcript(head); text != "" {
+		if text := head.Spoken(); text != "" {
 			e.head = llm.Text
 			dst = e.delta(dst, []byte(text))
 			e.head = llm.Audio

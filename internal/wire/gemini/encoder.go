@@ -57,7 +57,7 @@ func (c *encoder) Append(dst []byte, e *llm.Event) []byte {
 	switch e.Kind {
 	case llm.PartStart:
 		s.start(e.Head)
-		if spoken := transcript(e.Head); spoken != "" {
+		if spoken := e.Head.Spoken(); spoken != "" {
 			return c.text(dst, s, []byte(spoken), false)
 		}
 	case llm.Delta:
@@ -112,7 +112,7 @@ func (s *encoded) start(head *llm.Part) {
 		call := *head.Call
 		s.part.Call = &call
 	}
-	if transcript(head) != "" { // is said at once
+	if head.Spoken() != "" { // is said at once
 		media := *head.Media
 		media.Transcript = ""
 		s.part.Media = &media
@@ -290,7 +290,7 @@ func appendAnswerPart(dst []byte, p *llm.Part, dropped *llm.Dropped) []byte {
 		}
 		return append(out.dst, '}')
 	case llm.Image, llm.Document, llm.Audio, llm.Video:
-		spoken := transcript(p)
+		spoken := p.Spoken()
 		if spoken != "" {
 			out := list{dst: append(dst, '{')}
 			out.text("text", spoken)
@@ -312,14 +312,6 @@ func appendAnswerPart(dst []byte, p *llm.Part, dropped *llm.Dropped) []byte {
 		dropped.Add(llm.DropServerTools)
 	}
 	return dst
-}
-
-// transcript is what a recording says, where it is known: text beside it.
-func transcript(p *llm.Part) string {
-	if p.Kind != llm.Audio || p.Media == nil {
-		return ""
-	}
-	return p.Media.Transcript
 }
 
 // appendCall appends a functionCall. Its arguments must be an object; what is none goes in as its input.

@@ -94,6 +94,7 @@ func (Completions) AppendReply(dst []byte, a *llm.Reply, q *llm.Request) []byte 
 				text = append(text, p.Text...)
 			} else {
 				q.Dropped.Add(notText(p.Kind))
+				text = append(text, p.Spoken()...)
 			}
 		}
 		dst = appendTextChoice(dst, i, string(text))
@@ -195,6 +196,9 @@ func (e *textEncoder) Append(dst []byte, v *llm.Event) []byte {
 		c := e.choice(v.Choice)
 		if c.text = v.Head.Kind == llm.Text || v.Head.Kind == llm.Refusal; !c.text {
 			e.q.Dropped.Add(notText(v.Head.Kind))
+			if spoken := v.Head.Spoken(); spoken != "" {
+				return e.event(dst, c, spoken, nil, llm.Unstopped)
+			}
 		}
 	case llm.Delta:
 		if c := e.choice(v.Choice); c.text && len(v.Text) > 0 {

@@ -129,10 +129,17 @@ func (e *requestEncoder) list(values []string) {
 	e.raw("]")
 }
 
+// maxUser is how many characters the API takes of who asks.
+const maxUser = 64
+
 // settings writes who asks, and what the provider is to do with it.
 func (e *requestEncoder) settings() {
 	q := e.q
-	e.strField("user", q.User)
+	if len(q.User) > maxUser {
+		q.Dropped.Add("user")
+	} else {
+		e.strField("user", q.User)
+	}
 	if q.Store != nil && *q.Store {
 		e.boolField("store", true)
 		e.rawField("metadata", q.Metadata)

@@ -10,6 +10,9 @@ import (
 	"evergate/internal/wire"
 )
 
+// maxUser is how many characters the API takes of who asks.
+const maxUser = 64
+
 // minOutputTokens is the smallest max_output_tokens that the API takes.
 const minOutputTokens = 16
 
@@ -44,7 +47,11 @@ func encodeRequest(dst []byte, q *llm.Request, t *wire.Target) ([]byte, error) {
 	if len(q.Metadata) > 0 && e.takes("metadata", "metadata") {
 		e.add([]byte("metadata"), q.Metadata)
 	}
-	e.word("user", q.User)
+	if len(q.User) > maxUser {
+		q.Dropped.Add("user")
+	} else {
+		e.word("user", q.User)
+	}
 	e.word("prompt_cache_key", q.CacheKey)
 	e.word("prompt_cache_retention", q.CacheRetention)
 	tier := q.ServiceTier

@@ -40,6 +40,7 @@ func TestNamespace(t *testing.T) {
 				calls = append(calls, p.Call.ID+" "+p.Call.Name)
 			case llm.ToolResult:
 				calls = append(calls, "result of "+p.Result.Name)
+			default:
 			}
 		}
 	}

@@ -133,7 +133,7 @@ func (r *recording) folded(t testing.TB, c *client) []byte {
 	if a.Model == "" { // not every upstream says one
 		a.ID, a.Model, a.Created = "answer_1", "m", 1782321700
 	}
-	return c.dialect.(wire.Client).AppendReply(nil, a, ask1(t, c, r.choices(t)).Generation())
+	return c.dialect.(wire.Client).AppendReply(nil, a, askForAll(t, c, r.choices(t)).Generation())
 }
 
 // relayed is the answer to a client that wants a stream: a whole one is told as a stream in the upstream's own dialect

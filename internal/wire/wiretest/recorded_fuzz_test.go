@@ -117,7 +117,7 @@ func FuzzRecordedReply(f *testing.F) {
 			t.Fatalf("judged good, and then: %v", err)
 		}
 		for _, c := range clients() {
-			canonical := ask1(t, &c, len(a.Choices))
+			canonical := askForAll(t, &c, len(a.Choices))
 			out := c.dialect.(wire.Client).AppendReply(nil, a, canonical.Generation())
 			if !json.Valid(out) {
 				t.Fatalf("%s hears %s", c.name, out)

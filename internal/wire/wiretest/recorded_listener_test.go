@@ -26,14 +26,15 @@ type listener struct {
 	malformed    int
 }
 
-// ask1 is a request that asks for everything an answer can have.
-func ask1(t testing.TB, c *client, choices int) *wire.Canonical {
+// askForAll is a request that asks for everything an answer can have.
+func askForAll(t testing.TB, c *client, choices int) *wire.Canonical {
 	t.Helper()
 	body := map[string]string{
-		"chat":      `{"model":"m","messages":[{"role":"user","content":"?"}],"logprobs":true,"top_logprobs":5,"reasoning_effort":"low"}`,
-		"messages":  `{"model":"m","max_tokens":1000,"messages":[{"role":"user","content":"?"}],"thinking":{"type":"enabled","budget_tokens":1024}}`,
-		"responses": `{"model":"m","input":"?","include":["reasoning.encrypted_content","message.output_text.logprobs"],"reasoning":{"effort":"low","summary":"auto"},"top_logprobs":5}`,
-		"gemini":    `{"contents":[{"role":"user","parts":[{"text":"?"}]}],"generationConfig":{"responseLogprobs":true,"logprobs":5,"thinkingConfig":{"includeThoughts":true}}}`,
+		"chat":        `{"model":"m","messages":[{"role":"user","content":"?"}],"logprobs":true,"top_logprobs":5,"reasoning_effort":"low"}`,
+		"completions": `{"model":"m","prompt":"?"}`,
+		"messages":    `{"model":"m","max_tokens":1000,"messages":[{"role":"user","content":"?"}],"thinking":{"type":"enabled","budget_tokens":1024}}`,
+		"responses":   `{"model":"m","input":"?","include":["reasoning.encrypted_content","message.output_text.logprobs"],"reasoning":{"effort":"low","summary":"auto"},"top_logprobs":5}`,
+		"gemini":      `{"contents":[{"role":"user","parts":[{"text":"?"}]}],"generationConfig":{"responseLogprobs":true,"logprobs":5,"thinkingConfig":{"includeThoughts":true}}}`,
 	}[c.name]
 	if c.stream != "" {
 		body = "{" + c.stream + "," + body[1:]
@@ -55,7 +56,7 @@ func ask1(t testing.TB, c *client, choices int) *wire.Canonical {
 
 func translate(t testing.TB, c *client, upstream wire.Dialect, choices int) wire.Translation {
 	t.Helper()
-	return wire.NewTranslation(c.dialect, upstream, ask1(t, c, choices), wire.Target{Model: "m", Answer: "answer_1", Created: 1782321700})
+	return wire.NewTranslation(c.dialect, upstream, askForAll(t, c, choices), wire.Target{Model: "m", Answer: "answer_1", Created: 1782321700})
 }
 
 // listen begins a client's stream of an upstream that speaks another dialect, or its own.

@@ -1,6 +1,9 @@
 package wiretest_test
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // sourceMessages reads a message, or the events of one.
 func sourceMessages(events []object) meaning {
@@ -77,8 +80,8 @@ func sourceGemini(events []object) meaning {
 	var m meaning
 	m.Usage = counts{-1, -1, 0, -1, 0}
 	for _, e := range events {
-		for at0, c := range items(e, "candidates") {
-			n := at0
+		for place, c := range items(e, "candidates") {
+			n := place
 			if i := number(c, "index"); i >= 0 {
 				n = int(i)
 			}

@@ -75,8 +75,8 @@ func sourceChat(events []object) meaning {
 		} else if id != "" {
 			first = id
 		}
-		for at0, c := range list {
-			n := at0
+		for place, c := range list {
+			n := place
 			if i := number(c, "index"); i >= 0 {
 				n = int(i)
 			}

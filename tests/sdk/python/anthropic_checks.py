@@ -50,7 +50,8 @@ def messages(u):
     assert raw.headers["x-evergate-provider"] == u.name and raw.headers["x-request-id"], dict(raw.headers)
     reply = raw.parse()
     assert reply.type == "message" and reply.role == "assistant" and reply.model, reply
-    assert QUESTION in text_of(reply) and reply.stop_reason == "end_turn", reply
+    assert reply._request_id == raw.headers["request-id"], dict(raw.headers)
+    assert QUESTION in reply.content[0].text and reply.stop_reason == "end_turn", reply
     assert reply.usage.input_tokens > 0 and reply.usage.output_tokens > 0, reply
 
 
