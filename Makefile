@@ -50,7 +50,7 @@ fuzz: ## each fuzz target for FUZZTIME (5000x; 1m and the like work, too)
 	scripts/fuzz $(FUZZTIME)
 
 e2e: test-tools ## end to end: real model servers behind, real SDKs in front (MODEL=mock: simulated servers)
-	cd tests/e2e && go test -count=1 -timeout 10m -v ./...
+	cd tests/e2e && go test -count=1 -timeout 12m -v ./...
 
 test-tools: ## install what the end-to-end suite needs
 	scripts/install-test-tools

@@ -155,6 +155,27 @@ func TestAgentsRequests(t *testing.T) {
 	}
 }
 
+// A session that another vendor's model answered in between goes on at Anthropic, which wants a thought before each call: the
+// request is repaired (R10), where Claude Code would repeat it in vain.
+func TestAgentsBackToAnthropic(t *testing.T) {
+	claude, _ := agents()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStack(t, agentVendors, map[string]mock.Script{"a": {}})
+		body := capture(t, "claude-second", "MODEL", "both")
+		thought := regexp.MustCompile(`\{\s*"type": "thinking",[^}]*\},\s*`)
+		if !thought.MatchString(body) {
+			t.Fatal("the capture has no thought to take away")
+		}
+		h := s.talk(&claude, "both", true, thought.ReplaceAllString(body, ""), claudeHeaders...)
+		if h.status != http.StatusOK || !strings.Contains(h.text, "words-902") || !h.ended || h.header.Get("X-Evergate-Provider") != "anthropic" {
+			t.Fatalf("%d %v: %s", h.status, h.header, h.raw)
+		}
+		if got := h.header.Get("X-Evergate-Dropped"); got != "thinking, context_management" {
+			t.Errorf("dropped %q", got)
+		}
+	})
+}
+
 // A call of a tool in a namespace, which another vendor's model knows as a tool of its own, comes to Codex as one of that
 // namespace; its output goes back.
 func TestAgentsNamespace(t *testing.T) {

@@ -33,7 +33,7 @@ const codePreviousNotFound = "previous_response_not_found"
 
 // thread is what is known of the conversation that a request continues.
 type thread struct {
-	own  []byte // the request's own items, if its answer is to be kept
+	own  []byte // the request's own items, where the body holds those before them, too, and its answer is to be kept
 	prev string
 	// provider has the earlier answer itself, so that only it can continue it; native: whoever does, it is not the
 	// gateway.
@@ -48,12 +48,7 @@ func (x *exchange) continueThread(d threaded) *wire.Failure {
 	if f := x.dereference(d); f != nil {
 		return f
 	}
-	if !q.Stateless {
-		if items, err := d.Input(q.Body); err == nil {
-			x.thread.own = slices.Clone(items)
-		}
-		x.call.Keep = true
-	}
+	x.call.Keep = !q.Stateless
 	x.thread.prev = q.Previous
 	if q.Previous == "" {
 		return nil
@@ -73,6 +68,9 @@ func (x *exchange) continueThread(d threaded) *wire.Failure {
 	history, missing, ok := x.h.threads.History(x.start, x.key, q.Previous)
 	if !ok {
 		return previousNotFound(q.Previous, "its conversation began with "+clip(missing)+", which is kept no more; send the conversation as input")
+	}
+	if x.call.Keep {
+		x.thread.own = x.ownItems(d)
 	}
 	body, err := d.Expand(q.Body, history)
 	if err != nil {
@@ -159,9 +157,22 @@ func (x *exchange) keepAnswer(res *attempt.Result) {
 	if err != nil {
 		return // it cannot be named by an id that it lacks
 	}
+	own := x.thread.own
+	if own == nil {
+		own = x.ownItems(d)
+	}
 	x.h.threads.Put(x.start, x.key, &threads.Answer{
-		ID: id, Previous: x.thread.prev, Input: x.thread.own, Output: slices.Clone(items), Body: answerBody(res.Answer),
+		ID: id, Previous: x.thread.prev, Input: own, Output: slices.Clone(items), Body: answerBody(res.Answer),
 	})
+}
+
+// ownItems are the items of the body as it is, as a copy.
+func (x *exchange) ownItems(d threaded) []byte {
+	items, err := d.Input(x.call.Request.Body)
+	if err != nil {
+		return nil
+	}
+	return slices.Clone(items)
 }
 
 // answerBody is the answer's object where the answer ended a stream.

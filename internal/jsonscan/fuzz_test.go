@@ -29,6 +29,12 @@ func FuzzValid(f *testing.F) {
 		if (err == nil) != json.Valid(text) {
 			t.Fatalf("%q: %v, but encoding/json says %v", text, err, json.Valid(text))
 		}
+		for r := Again(text); r.OK() && r.Kind() != None; { // whatever it is, it comes to an end
+			r.Skip()
+		}
+		for r, n := Again(text), 0; r.OK() && n < 1000; n++ {
+			decode(&r)
+		}
 		r := New(text)
 		got := decode(&r)
 		r.End()
@@ -40,6 +46,10 @@ func FuzzValid(f *testing.F) {
 		}
 		if d := cmp.Diff(unmarshal(t, text), got); d != "" {
 			t.Fatalf("%q: %s", text, d)
+		}
+		again := Again(text)
+		if d := cmp.Diff(got, decode(&again)); d != "" || !again.End() {
+			t.Fatalf("%q read again: %s", text, d)
 		}
 	})
 }

@@ -61,31 +61,49 @@ func unescape(dst, b []byte, i int) (out []byte, end int, bad problem) {
 			i++
 		case c != '\\':
 			return dst, i, controlCharacter
-		case i+1 == len(b):
-			return dst, len(b), unexpectedEnd
 		default:
-			if c, ok := unescaped(b[i+1]); ok {
+			if c, ok := unescaped(b, i); ok {
 				dst = append(dst, c)
 				i += 2
 				continue
 			}
-			from := i
-			if i, bad = skipCode(b, i); bad != sound {
+			var r rune
+			if r, i, bad = code(b, i); bad != sound {
 				return dst, i, bad
 			}
-			r := hex4(b[from+2:])
 			if utf16.IsSurrogate(r) {
-				low := rune(-1)
-				if _, bad := skipCode(b, i); bad == sound {
-					low = hex4(b[i+2:])
-				}
+				low, next, _ := code(b, i)
 				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-					i += 6
+					i = next
 				}
 			}
 			dst = utf8.AppendRune(dst, r)
 		}
 	}
+}
+
+// code reads an escape that gives a character's code, if there is one at i, and gives the offset after it, or of the
+// problem.
+func code(b []byte, i int) (r rune, next int, bad problem) {
+	if i+1 >= len(b) {
+		return 0, len(b), unexpectedEnd
+	}
+	if b[i] != '\\' || b[i+1] != 'u' {
+		return 0, i + 1, badEscape
+	}
+	i += 2
+	for range 4 {
+		if i == len(b) {
+			return 0, i, unexpectedEnd
+		}
+		d, ok := hexDigit(b[i])
+		if !ok {
+			return 0, i, badEscape
+		}
+		r = r<<4 | rune(d)
+		i++
+	}
+	return r, i, sound
 }
 
 // plain is the first place from i on of a byte that has to be escaped in a string, or is not UTF-8; len(b) if there is
@@ -122,6 +140,9 @@ func runeSize(b []byte) int {
 
 func isTail(c byte) bool { return c&0xc0 == 0x80 }
 
+// unplain is special, but bytes above 0x7f are not plain.
+func unplain(w uint64) uint64 { return special(w) | w&tops }
+
 // plainASCII is plain where all beyond ASCII counts as not plain.
 func plainASCII(b []byte, i int) int {
 	for ; i+32 <= len(b); i += 32 {
@@ -151,9 +172,12 @@ func plainASCII(b []byte, i int) int {
 	return i
 }
 
-// unescaped is what a letter stands for after a backslash.
-func unescaped(c byte) (byte, bool) {
-	switch c {
+// unescaped is what the letter after a backslash stands for; ok is false if it is none that stands for one byte.
+func unescaped(b []byte, i int) (c byte, ok bool) {
+	if i+1 == len(b) {
+		return 0, false
+	}
+	switch c = b[i+1]; c {
 	case '"', '\\', '/':
 		return c, true
 	case 'b':
@@ -168,15 +192,6 @@ func unescaped(c byte) (byte, bool) {
 		return '\t', true
 	}
 	return 0, false
-}
-
-func hex4(b []byte) rune {
-	var r rune
-	for _, c := range b[:4] {
-		d, _ := hexDigit(c)
-		r = r<<4 | rune(d)
-	}
-	return r
 }
 
 func hexDigit(c byte) (byte, bool) {

@@ -9,6 +9,8 @@
 // Of members with the same key the caller sees each; the last one counts, as in encoding/json.
 package jsonscan
 
+import "bytes"
+
 // MaxDepth is how deep objects and arrays may be nested.
 const MaxDepth = 1000
 
@@ -44,10 +46,12 @@ type Reader struct {
 	pos   int
 	depth int
 	fresh bool // just after an opening brace or bracket
+	sure  bool // see Again
 	bad   problem
 	at    int
-	// scratch is where Text unescapes: the copy that it gives is no larger than the text then, and the only one.
-	scratch []byte
+	// scratch is where Text unescapes: the copy that it gives is no larger than the text then, and the only one. It is a
+	// pointer because most readers need none, and readers are copied.
+	scratch *[]byte
 }
 
 // New reads text.
@@ -194,6 +198,14 @@ func (r *Reader) Skip() (from, to int) {
 		return 0, 0
 	}
 	from = space(r.text, r.pos)
+	if r.sure {
+		if to = over(r.text, from); to < 0 {
+			r.fail(len(r.text), unexpectedEnd)
+			return 0, 0
+		}
+		r.pos, r.fresh = to, false
+		return from, to
+	}
 	to, bad := skipValue(r.text, from, r.depth)
 	if bad != sound {
 		r.fail(to, bad)
@@ -239,8 +251,11 @@ func (r *Reader) Text() (text string, ok bool) {
 		r.pos, r.fresh = to+1, false
 		return string(r.text[from:to]), true
 	}
-	said, to, bad := unescape(r.scratch[:0], r.text, from)
-	if r.scratch = said; bad != sound || to == len(r.text) {
+	if r.scratch == nil {
+		r.scratch = new([]byte)
+	}
+	said, to, bad := unescape((*r.scratch)[:0], r.text, from)
+	if *r.scratch = said; bad != sound || to == len(r.text) {
 		return "", r.fail(to, max(bad, unexpectedEnd))
 	}
 	r.pos, r.fresh = to+1, false
@@ -265,10 +280,18 @@ func (r *Reader) str() (raw []byte, escaped, ok bool) {
 		r.Skip()
 		return nil, false, false
 	}
+	if r.sure {
+		to := overString(r.text, from+1)
+		if to < 0 {
+			return nil, false, r.fail(len(r.text), unexpectedEnd)
+		}
+		r.pos, r.fresh = to, false
+		raw = r.text[from+1 : to-1 : to-1]
+		return raw, bytes.IndexByte(raw, '\\') >= 0, true
+	}
 	to, escaped, bad := skipString(r.text, from+1)
 	if bad != sound {
-		r.fail(to, bad)
-		return nil, false, false
+		return nil, false, r.fail(to, bad)
 	}
 	r.pos, r.fresh = to, false
 	return r.text[from+1 : to-1 : to-1], escaped, true

@@ -143,16 +143,11 @@ const (
 
 // special has the top bit set of the first byte of w that ends a run of plain string bytes: a quote, a backslash or a
 // control character. Bits above that one may be wrong; bytes above 0x7f are plain.
-func special(w uint64) uint64 { return found(w) &^ w & tops }
-
-// unplain is special, but bytes above 0x7f are not plain.
-func unplain(w uint64) uint64 { return (found(w) | w) & tops }
-
-func found(w uint64) uint64 {
+func special(w uint64) uint64 {
 	// Flipping bit 1 puts the quote (0x22) just above the control characters, so that one subtraction finds both.
 	quoteOrControl := (w ^ 0x02*ones) - 0x21*ones
 	backslash := (w ^ '\\'*ones) - ones
-	return quoteOrControl | backslash
+	return (quoteOrControl | backslash) &^ w & tops
 }
 
 func load(b []byte) uint64 {
@@ -203,32 +198,23 @@ func skipString(b []byte, i int) (next int, escaped bool, bad problem) {
 			switch b[i+1] {
 			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 				i += 2
-			default:
-				if i, bad = skipCode(b, i); bad != sound {
-					return i, escaped, bad
+			case 'u':
+				for k := i + 2; k < i+6; k++ {
+					if k >= len(b) {
+						return k, escaped, unexpectedEnd
+					}
+					if _, ok := hexDigit(b[k]); !ok {
+						return k, escaped, badEscape
+					}
 				}
+				i += 6
+			default:
+				return i + 1, escaped, badEscape
 			}
 		default:
 			return i, escaped, controlCharacter
 		}
 	}
-}
-
-// skipCode checks the escape of a character by its code that begins at i, if one does, and gives the offset after it, or
-// of the problem.
-func skipCode(b []byte, i int) (int, problem) {
-	if i+1 < len(b) && (b[i] != '\\' || b[i+1] != 'u') {
-		return i + 1, badEscape
-	}
-	for k := i + 2; k < i+6; k++ {
-		if k >= len(b) {
-			return len(b), unexpectedEnd
-		}
-		if _, ok := hexDigit(b[k]); !ok {
-			return k, badEscape
-		}
-	}
-	return i + 6, sound
 }
 
 func skipWord(b []byte, i int, word string) (int, problem) {

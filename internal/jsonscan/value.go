@@ -24,6 +24,14 @@ func OneLine(text []byte) []byte {
 	return out
 }
 
+// TextOf is the text of a valid string's inside, as a copy.
+func TextOf(raw []byte) string {
+	if plain(raw, 0) == len(raw) {
+		return string(raw)
+	}
+	return string(AppendUnescaped(make([]byte, 0, len(raw)), raw))
+}
+
 // Unescaped is the text of a valid string's inside: raw itself, or if there are escapes in it a text that is put into
 // scratch and holds until that is used again.
 func Unescaped(scratch *[]byte, raw []byte) []byte {

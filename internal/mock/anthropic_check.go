@@ -101,6 +101,13 @@ func (q *request) checkAnthropicLimits() *apiError {
 
 func (q *request) checkAnthropicThinking() *apiError {
 	root, thinking := q.root, q.root.at("thinking")
+	if on := thinking.at("type").str(); on != "enabled" && on != "adaptive" {
+		for _, edit := range root.at("context_management", "edits").each() {
+			if kind := edit.at("type").str(); strings.HasPrefix(kind, "clear_thinking_") {
+				return badRequest("`%s` strategy requires `thinking` to be enabled or adaptive", kind)
+			}
+		}
+	}
 	switch thinking.at("type").str() {
 	case "enabled":
 		budget := thinking.at("budget_tokens")

@@ -70,11 +70,12 @@ func (t *talk) last() turn {
 	return t.turns[len(t.turns)-1]
 }
 
-// results are the answers of tools at the end of the conversation.
+// results are the answers of tools since the model spoke last; what the user adds to them (agents remind the model of this
+// and that) makes them no less answers.
 func (t *talk) results() []string {
 	var out []string
 	for _, n := range slices.Backward(t.turns) {
-		if len(n.results) == 0 {
+		if n.role == roleModel {
 			break
 		}
 		out = append(slices.Clone(n.results), out...)
@@ -106,10 +107,9 @@ func (t *talk) says(word string) bool {
 }
 
 // calls are the tools that the simulated model calls: the one it must, else the first, or the first two if the user
-// says parallel. It calls none unless the user spoke last.
+// says parallel. It calls none unless the user spoke last, and none that was just answered.
 func (t *talk) calls() []tool {
-	last := t.last()
-	if len(t.tools) == 0 || t.noCalls || last.role != roleUser || len(last.results) > 0 {
+	if len(t.tools) == 0 || t.noCalls || t.last().role != roleUser || len(t.results()) > 0 {
 		return nil
 	}
 	first, second := t.tools[0], t.tools[min(1, len(t.tools)-1)]

@@ -40,9 +40,10 @@ var faultTable = []Entry{
 
 	// R10 before all that has words in common with it: the refusal of a signature or of an encrypted item, which can be
 	// repaired. Anthropic's, OpenAI's and Google's words; those who resell their models pass them on. That a signature is
-	// missing is no such refusal: there is nothing to leave out.
+	// missing is no such refusal: there is nothing to leave out. That a thought is missing is one: another vendor's model
+	// answered in between, and thinking can be left out.
 	{From: 400, To: 499, InBody: true, Codes: []string{"invalid_encrypted_content"}, Says: []string{
-		"invalid `signature` in `thinking`", "invalid signature in thinking", "invalid `data` in `redacted_thinking`",
+		"expected `thinking` or `redacted_thinking`, but found", "invalid `signature` in `thinking`", "invalid signature in thinking", "invalid `data` in `redacted_thinking`",
 		"`redacted_thinking` blocks in the latest assistant message cannot be modified", "thinking.signature: ",
 		"encrypted content…could not be verified", "encrypted content could not be decrypted",
 		"thought signature is not valid", "corrupted thought signature", "invalid thought signature",

@@ -161,7 +161,7 @@ func (b *blockIn) media() (m *llm.Media, ok bool) {
 
 // plainText joins the text of raw content, which is text or an array of blocks.
 func plainText(raw []byte) (text string) {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if r.Kind() == jsonscan.String {
 		text, _ = r.Text()
 		return text
@@ -182,7 +182,7 @@ func plainText(raw []byte) (text string) {
 
 // onlyText says that raw content has no block but of text.
 func onlyText(raw []byte) bool {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if r.Kind() == jsonscan.String {
 		return true
 	}
@@ -198,7 +198,7 @@ func onlyText(raw []byte) bool {
 
 // readCitations reads the citations of a text block.
 func readCitations(raw []byte) (list []llm.Citation) {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if !r.Array() {
 		return nil
 	}
@@ -213,7 +213,7 @@ func readCitations(raw []byte) (list []llm.Citation) {
 // readCitation reads one, of whatever type: places in a document have no word in llm and are left out; its title and
 // the quotation stay.
 func readCitation(raw []byte) (c llm.Citation, ok bool) {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if !r.Object() {
 		return c, false
 	}

@@ -192,7 +192,7 @@ func (d *reading) part(parts []llm.Part, b *blockIn) []llm.Part {
 	case "tool_result":
 		var content []llm.Part
 		if len(b.content) > 0 {
-			r := jsonscan.New(b.content)
+			r := jsonscan.Again(b.content)
 			back := d.enter("content", 0)
 			content = d.content(&r, b.content, true)
 			d.leave(back)
@@ -213,7 +213,7 @@ func (d *reading) document(parts []llm.Part, b *blockIn) []llm.Part {
 		m = &llm.Media{Type: "text/plain", PlainText: plainText(valueOf(membersOf(b.source), "content"))}
 	case b.sourceKind() == "content":
 		content := valueOf(membersOf(b.source), "content")
-		r := jsonscan.New(content)
+		r := jsonscan.Again(content)
 		back := d.enter("source.content", 0)
 		parts = append(parts, d.content(&r, content, true)...)
 		d.leave(back)

@@ -178,8 +178,8 @@ func (d *decoder) blockStart(b *block, emit func(*llm.Event)) {
 		d.emitText(b.text, emit)
 	case thoughtBlock:
 		d.emitText(b.thinking, emit)
-		d.emitSeal(signed(d.unescaped(b.sign)), emit)
-		d.emitSeal(redacted(d.unescaped(b.data)), emit)
+		d.emitSeal(signed(jsonscan.TextOf(b.sign)), emit)
+		d.emitSeal(redacted(jsonscan.TextOf(b.data)), emit)
 	case noBlock, callBlock, heldBlock, otherBlock:
 	}
 }
@@ -193,7 +193,7 @@ func (d *decoder) blockDelta(data []byte, e *delta, emit func(*llm.Event)) {
 		d.need(thoughtBlock, llm.Reasoning, emit)
 	case "signature_delta":
 		d.need(thoughtBlock, llm.Reasoning, emit)
-		d.emitSeal(signed(d.unescaped(e.sign)), emit)
+		d.emitSeal(signed(jsonscan.TextOf(e.sign)), emit)
 		return
 	case "citations_delta":
 		if c, ok := readCitation(e.citation); ok && d.kind == textBlock {
@@ -285,11 +285,4 @@ func (d *decoder) emitSeal(s *llm.Seal, emit func(*llm.Event)) {
 	if s != nil {
 		emit(&llm.Event{Kind: llm.Sealing, Part: d.part, Seal: s})
 	}
-}
-
-func (*decoder) unescaped(raw []byte) string {
-	if bytes.IndexByte(raw, '\\') >= 0 {
-		return string(jsonscan.AppendUnescaped(nil, raw))
-	}
-	return string(raw)
 }

@@ -23,7 +23,7 @@ type reading struct {
 func decodeRequest(in *wire.Request, limited bool) (*llm.Request, error) {
 	d := &reading{q: &llm.Request{Model: in.Model, Stream: in.Stream, StreamUsage: true, Dropped: &llm.Dropped{}}}
 	hasLimit := false
-	r := jsonscan.New(in.Body)
+	r := jsonscan.Again(in.Body)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		if d.err != nil {

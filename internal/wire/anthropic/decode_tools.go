@@ -28,7 +28,7 @@ func (d *reading) tools(r *jsonscan.Reader) {
 // tool reads one tool: the caller's own, or by its type one that the vendor runs, or whose form only the vendor knows.
 func (d *reading) tool(raw []byte, param string) (t llm.Tool) {
 	kind, schema := "", jsonscan.None
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		if r.Null() {
@@ -65,7 +65,7 @@ func (d *reading) tool(raw []byte, param string) (t llm.Tool) {
 	}
 	// What else a tool of the caller's can say is for this vendor's models alone: eager_input_streaming,
 	// defer_loading, allowed_callers, input_examples.
-	r = jsonscan.New(raw)
+	r = jsonscan.Again(raw)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		value := r.Raw()

@@ -107,30 +107,9 @@ func (e *encoder) partStart(dst []byte, head *llm.Part) []byte {
 	e.head = head.Kind
 	switch head.Kind {
 	case llm.ToolCall:
-		if e.kept != "" {
-			dst = e.redacted(dst, e.kept)
-			e.kept = ""
-		}
-		e.calls = true
-		e.custom = head.Call.Custom
-		dst = e.startBlock(dst)
-		dst = append(dst, `{"type":"tool_use","id":`...)
-		dst = jsonscan.AppendString(dst, legalID(head.Call.ID))
-		dst = append(dst, `,"name":`...)
-		dst = jsonscan.AppendString(dst, head.Call.Name)
-		dst = append(dst, `,"input":{},"caller":{"type":"direct"}}}`+eventEnd...)
-		if e.custom {
-			dst = e.startDelta(dst)
-			dst = append(dst, `{"type":"input_json_delta","partial_json":"{\"`+customInput+`\":\""}}`+eventEnd...)
-		}
+		return e.startCall(dst, head.Call)
 	case llm.Opaque:
-		if head.Opaque.Vendor != llm.Anthropic {
-			dropReplyPart(head, e.q)
-			return dst
-		}
-		dst = e.startBlock(dst)
-		dst = append(dst, head.Opaque.Raw...)
-		dst = append(dst, "}"+eventEnd...)
+		return e.opaque(dst, head)
 	case llm.Refusal:
 		e.refuses = true
 	case llm.Audio: // what was spoken can be read
@@ -145,6 +124,38 @@ func (e *encoder) partStart(dst []byte, head *llm.Part) []byte {
 	case llm.Text, llm.Reasoning: // opened by what they say
 	}
 	return dst
+}
+
+// startCall opens a tool_use block. It is apart from partStart, whose frame lies on the stack of streams that call nothing.
+func (e *encoder) startCall(dst []byte, call *llm.Call) []byte {
+	if e.kept != "" {
+		dst = e.redacted(dst, e.kept)
+		e.kept = ""
+	}
+	e.calls = true
+	e.custom = call.Custom
+	dst = e.startBlock(dst)
+	dst = append(dst, `{"type":"tool_use","id":`...)
+	dst = jsonscan.AppendString(dst, legalID(call.ID))
+	dst = append(dst, `,"name":`...)
+	dst = jsonscan.AppendString(dst, call.Name)
+	dst = append(dst, `,"input":{},"caller":{"type":"direct"}}}`+eventEnd...)
+	if e.custom {
+		dst = e.startDelta(dst)
+		dst = append(dst, `{"type":"input_json_delta","partial_json":"{\"`+customInput+`\":\""}}`+eventEnd...)
+	}
+	return dst
+}
+
+// opaque opens a block of Anthropic's own that goes back as it came.
+func (e *encoder) opaque(dst []byte, head *llm.Part) []byte {
+	if head.Opaque.Vendor != llm.Anthropic {
+		dropReplyPart(head, e.q)
+		return dst
+	}
+	dst = e.startBlock(dst)
+	dst = append(dst, head.Opaque.Raw...)
+	return append(dst, "}"+eventEnd...)
 }
 
 // startBlock appends the start of a content_block_start.

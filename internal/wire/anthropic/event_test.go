@@ -386,8 +386,21 @@ func TestAppendUnsealed(t *testing.T) {
 		},
 		"a call that never had a thought": {
 			`{"thinking":{"type":"enabled"},"messages":[` + q + `,{"role":"assistant","content":[` + thinking + `,` + a + `]},` + q + `,{"role":"assistant","content":[` + use + `]}]}`,
-			`{"thinking":{"type":"enabled"},"messages":[` + q + `,{"role":"assistant","content":[` + a + `]},` + q + `,{"role":"assistant","content":[` + use + `]}]}`,
-			[]string{llm.DropSignatures},
+			`{"messages":[` + q + `,{"role":"assistant","content":[` + a + `]},` + q + `,{"role":"assistant","content":[` + use + `]}]}`,
+			[]string{llm.DropSignatures, "thinking"},
+		},
+		"another vendor's turn": {
+			`{"thinking":{"type":"enabled"},"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]},"messages":[` + q + `,{"role":"assistant","content":[` + a + `,` + use + `]},` + q + `],"x":1}`,
+			`{"messages":[` + q + `,{"role":"assistant","content":[` + a + `,` + use + `]},` + q + `],"x":1}`,
+			[]string{"thinking", "context_management"},
+		},
+		"another vendor's turn, managed in other ways": {
+			`{"thinking":{"type":"enabled"},"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]},"messages":[` + q + `,{"role":"assistant","content":[` + use + `]}]}`,
+			`{"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]},"messages":[` + q + `,{"role":"assistant","content":[` + use + `]}]}`,
+			[]string{"thinking"},
+		},
+		"another vendor's turn, adaptive": {
+			`{"thinking":{"type":"adaptive"},"messages":[` + q + `,{"role":"assistant","content":[` + use + `]}]}`, "", nil,
 		},
 		"no request": {`{"messages":[`, "", nil},
 	} {

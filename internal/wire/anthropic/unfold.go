@@ -14,7 +14,7 @@ type member struct {
 
 // membersOf takes a valid object apart; nil for what is none. Of members with the same key the last counts.
 func membersOf(raw []byte) []member {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if !r.Object() {
 		return nil
 	}
@@ -64,7 +64,7 @@ func valueOf(list []member, key string) []byte {
 
 // textOf is a raw string's text; empty for what is none.
 func textOf(raw []byte) string {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	text, _ := r.Text()
 	return text
 }
@@ -110,7 +110,7 @@ func streamFromReply(body []byte) ([]byte, error) {
 	out = append(out, "}"+eventEnd...)
 
 	tool := false
-	r := jsonscan.New(content)
+	r := jsonscan.Again(content)
 	r.Array()
 	for i := 0; r.Elem(); i++ {
 		block := membersOf(r.Raw())

@@ -1,26 +1,31 @@
 package anthropic
 
 import (
+	"bytes"
+
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 )
 
 // appendUnsealed copies a request without its thinking and redacted_thinking blocks (R10). A turn that held nothing else
 // goes with them; the dialect joins the turns around it. Where the last turn of the model's then calls tools without a
-// thought before it, which manual thinking does not allow, thinking is turned off.
+// thought before it, which manual thinking does not allow, thinking is turned off, and with it what manages the context by
+// clearing thoughts, which is refused without. That is the whole repair where another vendor's model made that turn.
 func appendUnsealed(dst, body []byte) (repaired []byte, dropped []string) {
 	r := jsonscan.New(body)
 	if !r.Object() {
 		return dst, nil
 	}
 	open := r.Offset()
-	var messages, thinking []byte
+	var messages, thinking, managed []byte
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
 		case "messages":
 			messages = r.Raw()
 		case "thinking":
 			thinking = r.Raw()
+		case "context_management":
+			managed = r.Raw()
 		default:
 			r.Skip()
 		}
@@ -29,13 +34,19 @@ func appendUnsealed(dst, body []byte) (repaired []byte, dropped []string) {
 		return dst, nil
 	}
 	turns, found, calls := unsealed(messages)
-	if !found {
+	off := calls && textOf(valueOf(membersOf(thinking), "type")) == "enabled"
+	if !found && !off {
 		return dst, nil
 	}
-	dropped = []string{llm.DropSignatures}
-	off := calls && textOf(valueOf(membersOf(thinking), "type")) == "enabled"
+	if found {
+		dropped = append(dropped, llm.DropSignatures)
+	}
 	if off {
 		dropped = append(dropped, "thinking")
+	}
+	clears := off && bytes.Contains(managed, []byte(`"clear_thinking`))
+	if clears {
+		dropped = append(dropped, "context_management")
 	}
 	e := jsonscan.NewEditor(dst, body, open)
 	r = jsonscan.New(body)
@@ -48,7 +59,7 @@ func appendUnsealed(dst, body []byte) (repaired []byte, dropped []string) {
 		switch {
 		case string(key) == "messages":
 			e.Replace(from, to, turns)
-		case string(key) == "thinking" && off:
+		case string(key) == "thinking" && off, string(key) == "context_management" && clears:
 			e.Drop(to)
 		default:
 			e.Keep(to)
@@ -58,7 +69,7 @@ func appendUnsealed(dst, body []byte) (repaired []byte, dropped []string) {
 }
 
 // unsealed writes the array of messages anew. found says that something was left out, calls that the last turn of the
-// model's lost its thoughts and calls tools.
+// model's calls tools.
 func unsealed(messages []byte) (out []byte, found, calls bool) {
 	r := jsonscan.New(messages)
 	if !r.Array() {
@@ -71,7 +82,7 @@ func unsealed(messages []byte) (out []byte, found, calls bool) {
 		content := valueOf(turn, "content")
 		blocks, left, lost, tool := thoughtless(content)
 		if textOf(valueOf(turn, "role")) == "assistant" {
-			calls = lost && tool
+			calls = tool
 		}
 		found = found || lost
 		if lost && left == 0 {

@@ -186,8 +186,9 @@ func (d *decoder) cite(c *candidateState, s llm.Citation, from, to int64, emit f
 		d.aside.cites = append(d.aside.cites, sideCite{c.number, part, s})
 		return
 	}
-	d.event = llm.Event{Kind: llm.Cited, Choice: c.number, Part: c.text, Citation: &s}
-	emit(&d.event)
+	e := d.next(llm.Cited, c.number, c.text)
+	e.Citation = &s
+	emit(e)
 }
 
 // partFrom is where a text part of a whole reply starts in all the text, in code points.

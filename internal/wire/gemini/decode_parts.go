@@ -1,23 +1,14 @@
 package gemini
 
 import (
-	"bytes"
-
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 )
 
 // readPartOf reads a part that stands alone.
 func readPartOf(raw []byte) part {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	return readPart(raw, &r)
-}
-
-func decoded(inside []byte) string {
-	if bytes.IndexByte(inside, '\\') < 0 {
-		return string(inside)
-	}
-	return string(jsonscan.AppendUnescaped(nil, inside))
 }
 
 // thought reads a thought, or a signature alone: what was signed is the text before it, as streams bring it, else
@@ -27,7 +18,7 @@ func thought(p *part, before []llm.Part) llm.Part {
 	if n := len(before); !p.thought && seal.Vendor == llm.Google && (n == 0 || before[n-1].Kind == llm.Text) {
 		return llm.Part{Kind: llm.Text, Signature: seal} // joined with the text before it, if there is any
 	}
-	return llm.Part{Kind: llm.Reasoning, Text: decoded(p.text), Seal: seal}
+	return llm.Part{Kind: llm.Reasoning, Text: jsonscan.TextOf(p.text), Seal: seal}
 }
 
 func (d *reader) call(p *part) llm.Part {

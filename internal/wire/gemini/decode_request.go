@@ -3,6 +3,7 @@ package gemini
 import (
 	"strings"
 
+	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
@@ -185,8 +186,12 @@ func (d *reader) parts(raw []byte, role llm.Role) (out []llm.Part, err error) {
 	if len(raw) > 0 && raw[0] == '{' {
 		raw = append(append([]byte{'['}, raw...), ']')
 	}
-	for _, e := range elements(raw) {
-		p := readPartOf(e)
+	r := jsonscan.Again(raw)
+	if !r.Array() {
+		return nil, nil
+	}
+	for r.Elem() {
+		p := readPart(raw, &r)
 		for _, name := range p.lost {
 			d.q.Dropped.Add(name)
 		}
@@ -206,7 +211,7 @@ func (d *reader) parts(raw []byte, role llm.Role) (out []llm.Part, err error) {
 				out = append(out, thought(&p, out))
 			}
 		case len(p.text) > 0:
-			out = append(out, llm.Part{Kind: llm.Text, Text: decoded(p.text), Signature: sealOf(p.signature)})
+			out = append(out, llm.Part{Kind: llm.Text, Text: jsonscan.TextOf(p.text), Signature: sealOf(p.signature)})
 		}
 	}
 	return out, nil

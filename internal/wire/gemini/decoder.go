@@ -90,6 +90,14 @@ type decoder struct {
 	aside      *aside // of a whole reply; nil in a stream
 }
 
+// next is the next event to be emitted, empty but for this. It is filled in its place: an Event that is made elsewhere and copied
+// lies on the stack below everything that encoders do with it.
+func (d *decoder) next(kind llm.EventKind, choice, part int) *llm.Event {
+	d.event = llm.Event{}
+	d.event.Kind, d.event.Choice, d.event.Part = kind, choice, part
+	return &d.event
+}
+
 // candidateState is what must be known of a candidate between two events.
 type candidateState struct {
 	number   int
@@ -132,8 +140,9 @@ func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
 		d.began = true
 		d.seed = seedOf(string(h.id), data)
 		d.tier = tierOf(h.tier)
-		d.event = llm.Event{Kind: llm.Start, ID: string(h.id), Model: string(h.model), Created: h.created, ServiceTier: d.tier}
-		emit(&d.event)
+		e := d.next(llm.Start, 0, 0)
+		e.ID, e.Model, e.Created, e.ServiceTier = string(h.id), string(h.model), h.created, d.tier
+		emit(e)
 	}
 	if len(h.tier) > 0 && d.tier == "" {
 		d.tier = tierOf(h.tier)
@@ -145,8 +154,9 @@ func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
 		}
 	}
 	if h.usage.Known {
-		d.event = llm.Event{Kind: llm.Used, Usage: h.usage}
-		emit(&d.event)
+		e := d.next(llm.Used, 0, 0)
+		e.Usage = h.usage
+		emit(e)
 	}
 	return nil
 }
@@ -191,9 +201,10 @@ func (d *decoder) End(emit func(*llm.Event)) {
 		if c.reason == "" {
 			continue
 		}
-		d.event = llm.Event{Kind: llm.Finish, Choice: c.number, ServiceTier: d.tier}
-		d.event.Stop, d.event.StopText = stopOf(c.reason, c.called)
-		emit(&d.event)
+		e := d.next(llm.Finish, c.number, 0)
+		e.Stop, e.StopText = stopOf(c.reason, c.called)
+		e.ServiceTier = d.tier
+		emit(e)
 	}
 }
 
@@ -254,8 +265,9 @@ func (d *decoder) candidate(r *jsonscan.Reader, emit func(*llm.Event)) {
 		case d.aside != nil:
 			d.aside.addProbs(c.number, d.scratch)
 		default:
-			d.event = llm.Event{Kind: llm.Probs, Choice: c.number, Part: c.next - 1, LogProbs: d.scratch}
-			emit(&d.event)
+			e := d.next(llm.Probs, c.number, c.next-1)
+			e.LogProbs = d.scratch
+			emit(e)
 		}
 	}
 	if len(grounding) > 0 {
@@ -298,7 +310,7 @@ func (d *decoder) part(c *candidateState, p *part, emit func(*llm.Event)) {
 	case p.call != nil:
 		d.call(c, p, emit)
 	case p.opaque != "":
-		d.start(c, llm.Part{Kind: llm.Opaque, Opaque: &llm.Block{Vendor: llm.Google, Type: p.opaque, Raw: bytes.Clone(p.raw)}}, emit)
+		d.start(c, &llm.Part{Kind: llm.Opaque, Opaque: &llm.Block{Vendor: llm.Google, Type: p.opaque, Raw: bytes.Clone(p.raw)}}, emit)
 		d.stop(c, emit)
 	case p.inline != nil, p.file != nil:
 		d.media(c, p, emit)
@@ -318,15 +330,16 @@ func (d *decoder) text(c *candidateState, p *part, emit func(*llm.Event)) {
 		kind = llm.Reasoning
 	}
 	if c.kind != kind || c.sealed {
-		d.start(c, llm.Part{Kind: kind}, emit)
+		d.start(c, &llm.Part{Kind: kind}, emit)
 	}
 	if len(p.text) > 0 {
 		text := jsonscan.Unescaped(&d.scratch, p.text)
 		if kind == llm.Text {
 			c.places.add(text)
 		}
-		d.event = llm.Event{Kind: llm.Delta, Choice: c.number, Part: c.next - 1, Text: text}
-		emit(&d.event)
+		e := d.next(llm.Delta, c.number, c.next-1)
+		e.Text = text
+		emit(e)
 	}
 	d.seal(c, p, emit)
 }
@@ -337,8 +350,9 @@ func (d *decoder) seal(c *candidateState, p *part, emit func(*llm.Event)) {
 		return
 	}
 	c.sealed = true
-	d.event = llm.Event{Kind: llm.Sealing, Choice: c.number, Part: c.next - 1, Seal: s}
-	emit(&d.event)
+	e := d.next(llm.Sealing, c.number, c.next-1)
+	e.Seal = s
+	emit(e)
 }
 
 func (d *decoder) call(c *candidateState, p *part, emit func(*llm.Event)) {
@@ -348,12 +362,13 @@ func (d *decoder) call(c *candidateState, p *part, emit func(*llm.Event)) {
 	}
 	d.calls++
 	c.called = true
-	d.start(c, llm.Part{Kind: llm.ToolCall, Call: &llm.Call{ID: f.id, Name: f.name}}, emit)
+	d.start(c, &llm.Part{Kind: llm.ToolCall, Call: &llm.Call{ID: f.id, Name: f.name}}, emit)
 	if f.args == nil {
 		f.args = []byte("{}")
 	}
-	d.event = llm.Event{Kind: llm.Delta, Choice: c.number, Part: c.next - 1, Text: f.args}
-	emit(&d.event)
+	e := d.next(llm.Delta, c.number, c.next-1)
+	e.Text = f.args
+	emit(e)
 	d.seal(c, p, emit)
 	d.stop(c, emit)
 }
@@ -369,26 +384,28 @@ func (d *decoder) media(c *candidateState, p *part, emit func(*llm.Event)) {
 	if p.thought { // drafts of images that are thought about: no answer
 		return
 	}
-	d.start(c, llm.Part{Kind: kind, Media: m}, emit)
+	d.start(c, &llm.Part{Kind: kind, Media: m}, emit)
 	if data != "" {
-		d.event = llm.Event{Kind: llm.Delta, Choice: c.number, Part: c.next - 1, Text: []byte(data)}
-		emit(&d.event)
+		e := d.next(llm.Delta, c.number, c.next-1)
+		e.Text = []byte(data)
+		emit(e)
 	}
 	d.seal(c, p, emit)
 	d.stop(c, emit)
 }
 
 // start opens a part, after it has closed the one before.
-func (d *decoder) start(c *candidateState, p llm.Part, emit func(*llm.Event)) {
+func (d *decoder) start(c *candidateState, p *llm.Part, emit func(*llm.Event)) {
 	d.stop(c, emit)
 	c.kind, c.sealed = p.Kind, false
 	if p.Kind == llm.Text {
 		c.text = c.next
 		c.textFrom, _ = c.places.points(c.places.size)
 	}
-	d.event = llm.Event{Kind: llm.PartStart, Choice: c.number, Part: c.next, Head: &p}
+	e := d.next(llm.PartStart, c.number, c.next)
+	e.Head = p
 	c.next++
-	emit(&d.event)
+	emit(e)
 }
 
 func (d *decoder) stop(c *candidateState, emit func(*llm.Event)) {
@@ -396,6 +413,5 @@ func (d *decoder) stop(c *candidateState, emit func(*llm.Event)) {
 		return
 	}
 	c.kind = 0
-	d.event = llm.Event{Kind: llm.PartStop, Choice: c.number, Part: c.next - 1}
-	emit(&d.event)
+	emit(d.next(llm.PartStop, c.number, c.next-1))
 }

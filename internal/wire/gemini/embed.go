@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"evergate/internal/fault"
+	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
@@ -142,7 +143,7 @@ func decodeEmbed(raw []byte, q *llm.EmbedRequest) (input string, err error) {
 				if input != "" {
 					input += "\n"
 				}
-				input += decoded(p.text)
+				input += jsonscan.TextOf(p.text)
 			}
 		case "embedContentConfig":
 			for _, n := range members(m.raw) {

@@ -75,7 +75,7 @@ func sealOf(signature []byte) *llm.Seal {
 	if len(signature) == 0 {
 		return nil
 	}
-	data := string(jsonscan.AppendUnescaped(nil, signature))
+	data := jsonscan.TextOf(signature)
 	if s, ok := llm.Unwrap(standard(data)); ok {
 		return &s
 	}
@@ -97,7 +97,7 @@ type call struct {
 }
 
 func readCall(raw []byte) (c call) {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(camel(key)) {
@@ -119,7 +119,7 @@ func readCall(raw []byte) (c call) {
 // readMedia reads inlineData or fileData.
 func readMedia(raw []byte) *llm.Media {
 	m := &llm.Media{}
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(camel(key)) {

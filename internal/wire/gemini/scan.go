@@ -38,7 +38,7 @@ type member struct {
 
 // members takes a valid object apart; nil if raw is none.
 func members(raw []byte) (out []member) {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if !r.Object() {
 		return nil
 	}
@@ -50,7 +50,7 @@ func members(raw []byte) (out []member) {
 
 // elements takes a valid array apart; nil if raw is none.
 func elements(raw []byte) (out [][]byte) {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if !r.Array() {
 		return nil
 	}
@@ -62,7 +62,7 @@ func elements(raw []byte) (out [][]byte) {
 
 // textOf is the text that a raw JSON string stands for; empty if it is none.
 func textOf(raw []byte) string {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	text, _ := r.Text()
 	return text
 }

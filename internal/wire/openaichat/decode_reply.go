@@ -23,12 +23,12 @@ func (Chat) DecodeReply(body []byte) (*llm.Reply, error) {
 // shows in the sum.
 func canonicalUsage(r *jsonscan.Reader) llm.Usage {
 	raw := r.Raw()
-	in := jsonscan.New(raw)
+	in := jsonscan.Again(raw)
 	u := openaiwords.ReadUsage(&in)
 	if u.Reasoning == 0 {
 		return u
 	}
-	in = jsonscan.New(raw)
+	in = jsonscan.Again(raw)
 	in.Object()
 	for key, ok := in.Key(); ok; key, ok = in.Key() {
 		if string(key) != "total_tokens" {

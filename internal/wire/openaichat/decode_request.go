@@ -27,7 +27,7 @@ type requestDecoder struct {
 
 func newRequestDecoder(r *wire.Request) *requestDecoder {
 	return &requestDecoder{
-		r: jsonscan.New(r.Body), message: -1, part: -1,
+		r: jsonscan.Again(r.Body), message: -1, part: -1,
 		q: &llm.Request{
 			Model: r.Model, Stream: r.Stream, StreamUsage: r.AskedUsage, Choices: r.Choices, Dropped: &llm.Dropped{},
 		},

@@ -96,8 +96,15 @@ func (d *decoder) remember(data []byte) {
 	}
 }
 
-func (d *decoder) put(e llm.Event) {
-	d.event = e
+// next is the next event to be put, empty but for this. It is filled in its place: an Event passed by value lies on the
+// stack several times over, below everything that encoders do with it.
+func (d *decoder) next(kind llm.EventKind, choice, part int) *llm.Event {
+	d.event = llm.Event{}
+	d.event.Kind, d.event.Choice, d.event.Part = kind, choice, part
+	return &d.event
+}
+
+func (d *decoder) put() {
 	d.told++
 	d.emit(&d.event)
 }
@@ -164,18 +171,21 @@ func (d *decoder) read(data []byte) error {
 	}
 	if v.usage.Known && v.usage != d.usage {
 		d.usage = v.usage
-		d.put(llm.Event{Kind: llm.Used, Usage: v.usage})
+		d.next(llm.Used, 0, 0).Usage = v.usage
+		d.put()
 	}
 	return nil
 }
 
 func (d *decoder) start(v *envelope) {
 	d.started, d.id, d.tier = true, string(v.id), string(v.tier)
-	d.put(llm.Event{Kind: llm.Start, ID: d.id, Model: string(v.model), Created: v.created, ServiceTier: d.tier})
+	e := d.next(llm.Start, 0, 0)
+	e.ID, e.Model, e.Created, e.ServiceTier = d.id, string(v.model), v.created, d.tier
+	d.put()
 }
 
 func (d *decoder) readChoices(raw []byte) {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if !r.Array() {
 		return
 	}
@@ -243,8 +253,10 @@ func (d *decoder) readChoice(r *jsonscan.Reader, at int) {
 		return
 	}
 	state.finished = true
-	stop, text := stopOf(&c, state.tools)
-	d.put(llm.Event{Kind: llm.Finish, Choice: state.index, Stop: stop, StopText: text, ServiceTier: d.tier})
+	e := d.next(llm.Finish, state.index, 0)
+	e.Stop, e.StopText = stopOf(&c, state.tools)
+	e.ServiceTier = d.tier
+	d.put()
 }
 
 // maxChoices bounds what an upstream can make us keep.

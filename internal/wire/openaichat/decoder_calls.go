@@ -37,7 +37,7 @@ func (d *decoder) tools(c *decodedChoice, raw []byte) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return
 	}
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	r.Array()
 	first := len(c.calls) // calls from here on began in this delta
 	for r.Elem() {
@@ -184,7 +184,7 @@ func (d *decoder) functionCall(c *decodedChoice, raw []byte) {
 	if !isObject(raw) {
 		return
 	}
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	p := rawCall{index: -1}
 	p.readBody(&r)
 	c.tools = true

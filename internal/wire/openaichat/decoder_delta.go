@@ -18,7 +18,7 @@ type rawDelta struct {
 
 func (d *decoder) readDelta(c *decodedChoice, raw []byte) {
 	var m rawDelta
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
@@ -88,7 +88,8 @@ func (d *decoder) begin(c *decodedChoice, key int) {
 }
 
 func (d *decoder) head(c *decodedChoice, key int, p *llm.Part) {
-	d.put(llm.Event{Kind: llm.PartStart, Choice: c.index, Part: key, Head: p})
+	d.next(llm.PartStart, c.index, key).Head = p
+	d.put()
 }
 
 // delta emits more of a part that has begun.
@@ -96,11 +97,13 @@ func (d *decoder) delta(c *decodedChoice, key int, text []byte) {
 	if len(text) == 0 {
 		return
 	}
-	d.put(llm.Event{Kind: llm.Delta, Choice: c.index, Part: key, Text: text})
+	d.next(llm.Delta, c.index, key).Text = text
+	d.put()
 }
 
 func (d *decoder) sealing(c *decodedChoice, key int, s *llm.Seal) {
-	d.put(llm.Event{Kind: llm.Sealing, Choice: c.index, Part: key, Seal: s})
+	d.next(llm.Sealing, c.index, key).Seal = s
+	d.put()
 }
 
 // unquoted is the text of a raw string, which holds until the next call; nil if it is none.
@@ -137,7 +140,7 @@ func (d *decoder) texts(c *decodedChoice, key int, raw []byte) {
 		d.quoted(c, key, raw)
 		return
 	}
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	d.scratch = appendTexts(d.scratch[:0], &r)
 	d.say(c, key, d.scratch)
 }
@@ -155,7 +158,7 @@ func (d *decoder) content(c *decodedChoice, raw []byte) {
 		c.inTag = len(text) == 0 && len(raw) == 2
 		d.say(c, keyText, text)
 	case raw[0] == '[':
-		r := jsonscan.New(raw)
+		r := jsonscan.Again(raw)
 		r.Array()
 		for r.Elem() {
 			d.contentPart(c, &r)
@@ -199,7 +202,7 @@ func (d *decoder) contentPart(c *decodedChoice, r *jsonscan.Reader) {
 
 // probs emits log probabilities: those of text, or of a refusal.
 func (d *decoder) probs(c *decodedChoice, raw []byte) {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		if k := string(key); k != "content" && k != "refusal" {
@@ -207,7 +210,8 @@ func (d *decoder) probs(c *decodedChoice, raw []byte) {
 			continue
 		}
 		if list := r.Raw(); len(list) > len("[]") && list[0] == '[' {
-			d.put(llm.Event{Kind: llm.Probs, Choice: c.index, LogProbs: list})
+			d.next(llm.Probs, c.index, 0).LogProbs = list
+			d.put()
 		}
 	}
 }

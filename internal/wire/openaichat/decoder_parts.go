@@ -16,7 +16,7 @@ func (d *decoder) thoughts(c *decodedChoice, m *rawDelta) {
 		return
 	}
 	listed := false
-	r := jsonscan.New(m.details)
+	r := jsonscan.Again(m.details)
 	r.Array()
 	for r.Elem() {
 		t := readThought(&r)
@@ -25,7 +25,7 @@ func (d *decoder) thoughts(c *decodedChoice, m *rawDelta) {
 	if !listed {
 		d.texts(c, keyThought, m.plain)
 	}
-	r = jsonscan.New(m.details)
+	r = jsonscan.Again(m.details)
 	r.Array()
 	for r.Elem() {
 		t := readThought(&r)
@@ -102,7 +102,7 @@ func (d *decoder) audio(c *decodedChoice, raw []byte) {
 	}
 	var id string
 	var data, transcript []byte
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
@@ -138,7 +138,7 @@ func (d *decoder) images(c *decodedChoice, raw []byte) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return
 	}
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	r.Array()
 	for r.Elem() {
 		var image []byte
@@ -159,7 +159,7 @@ func (d *decoder) images(c *decodedChoice, raw []byte) {
 // image says one picture, given as a URL or an object with one.
 func (d *decoder) image(c *decodedChoice, raw []byte) {
 	if isObject(raw) {
-		r := jsonscan.New(raw)
+		r := jsonscan.Again(raw)
 		r.Object()
 		raw = nil
 		for key, ok := r.Key(); ok; key, ok = r.Key() {
@@ -189,7 +189,7 @@ func (d *decoder) annotations(c *decodedChoice, raw []byte) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return
 	}
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	r.Array()
 	for r.Elem() {
 		if !r.Object() {
@@ -210,7 +210,8 @@ func (d *decoder) cited(c *decodedChoice, cite llm.Citation) {
 		return
 	}
 	d.begin(c, keyText)
-	d.put(llm.Event{Kind: llm.Cited, Choice: c.index, Part: keyText, Citation: &cite})
+	d.next(llm.Cited, c.index, keyText).Citation = &cite
+	d.put()
 }
 
 // readCitation reads a url_citation, or a search result of Perplexity.
@@ -247,7 +248,7 @@ func (d *decoder) cite(c *decodedChoice) {
 	}
 	d.toldSources = true
 	if len(results) > len("[]") {
-		r := jsonscan.New(results)
+		r := jsonscan.Again(results)
 		if !r.Array() {
 			return
 		}
@@ -256,7 +257,7 @@ func (d *decoder) cite(c *decodedChoice) {
 		}
 		return
 	}
-	r := jsonscan.New(sources)
+	r := jsonscan.Again(sources)
 	if !r.Array() {
 		return
 	}

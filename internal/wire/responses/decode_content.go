@@ -9,8 +9,11 @@ import (
 
 // parts reads a message's content or a tool's output: a text, or parts. Empty texts are left out.
 func (c *conversation) parts(raw []byte) (out []llm.Part) {
+	if len(raw) > 2 && raw[0] == '"' {
+		return []llm.Part{{Kind: llm.Text, Text: text(raw)}}
+	}
 	if len(raw) > 0 && raw[0] == '{' { // some tools answer with an object
-		r := jsonscan.New(raw)
+		r := jsonscan.Again(raw)
 		if p := readPart(r.Raw()); len(p.kind) == 0 {
 			return []llm.Part{{Kind: llm.Text, Text: string(raw)}}
 		}
@@ -69,7 +72,7 @@ func imageURL(raw []byte) string {
 
 // member gives one member of an object.
 func member(raw []byte, name string) (value []byte, found bool) {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if !r.Object() {
 		return nil, false
 	}
@@ -150,7 +153,7 @@ func citations(raw []byte) (out []llm.Citation) {
 }
 
 func citation(raw []byte) (c llm.Citation, ok bool) {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if !r.Object() {
 		return c, false
 	}

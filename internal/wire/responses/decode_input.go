@@ -34,7 +34,7 @@ func (c *conversation) read(raw []byte) error {
 		c.add(llm.User, false, llm.Part{Kind: llm.Text, Text: text(raw)})
 		return nil
 	}
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	r.Array()
 	for i := 0; r.Elem(); i++ {
 		kind := r.Kind()

@@ -19,7 +19,7 @@ const (
 func decodeRequest(w *wire.Request) (*llm.Request, error) {
 	q := &llm.Request{Model: w.Model, Stream: w.Stream, StreamUsage: true, Previous: w.Previous, Dropped: &llm.Dropped{}}
 	d := requestDecoder{q: q, conversation: conversation{q: q}}
-	r := jsonscan.New(w.Body)
+	r := jsonscan.Again(w.Body)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		if r.Kind() == jsonscan.Null {

@@ -17,7 +17,7 @@ func number(raw []byte) (float64, error) { return strconv.ParseFloat(string(raw)
 func (d *requestDecoder) tools(raw []byte) error { return appendToolsOf(d.q, raw) }
 
 func appendToolsOf(q *llm.Request, raw []byte) error {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if r.Kind() != jsonscan.Array {
 		return wire.WrongKind("tools", "an array", r.Kind())
 	}
@@ -47,7 +47,7 @@ func appendToolsOf(q *llm.Request, raw []byte) error {
 func appendGroup(q *llm.Request, raw []byte) error {
 	var name, about string
 	var tools []byte
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
@@ -98,7 +98,7 @@ func nameOf(q *llm.Request, namespace, within string) (name string, ok bool) {
 // readTool reads one tool. What is neither a function nor a custom tool is one that the vendor runs.
 func readTool(raw []byte, at int) (t llm.Tool, err error) {
 	var kind []byte
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if !r.Object() {
 		return t, wire.WrongKind(fmt.Sprintf("tools[%d]", at), "an object", r.Kind())
 	}
@@ -144,7 +144,7 @@ func readTool(raw []byte, at int) (t llm.Tool, err error) {
 
 // readGrammar gives what a custom tool's text must keep to; nil for free text.
 func readGrammar(raw []byte) []byte {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if !r.Object() {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (d *requestDecoder) choice(raw []byte) error {
 	}
 	var kind, mode, name string
 	var only []string
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if !r.Object() {
 		return wire.WrongKind("tool_choice", "a string or an object", r.Kind())
 	}

@@ -1,11 +1,6 @@
 package responses
 
-import (
-	"bytes"
-	"unicode/utf8"
-
-	"evergate/internal/jsonscan"
-)
+import "evergate/internal/jsonscan"
 
 // item is one input or output item, its members as raw JSON that points into the text; nil where there is none.
 type item struct {
@@ -35,7 +30,7 @@ const (
 // readItem reads one item; raw must be valid.
 func readItem(raw []byte) (it item) {
 	it.raw = raw
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if !r.Object() {
 		return it
 	}
@@ -126,11 +121,7 @@ func text(raw []byte) string {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""
 	}
-	inside := raw[1 : len(raw)-1]
-	if bytes.IndexByte(inside, '\\') >= 0 || !utf8.Valid(inside) {
-		return string(jsonscan.AppendUnescaped(nil, inside))
-	}
-	return string(inside)
+	return jsonscan.TextOf(raw[1 : len(raw)-1])
 }
 
 // written is the text of a raw string, or a raw value of another kind as it stands: some send objects for texts.
@@ -151,7 +142,7 @@ type part struct {
 
 // readPart reads one part; raw must be valid. A bare string counts as a text.
 func readPart(raw []byte) (p part) {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	if r.Kind() == jsonscan.String {
 		p.kind, p.text = []byte("input_text"), r.Raw()
 		return p
@@ -202,7 +193,7 @@ func readPart(raw []byte) (p part) {
 
 // elements gives each element of a raw array; one value that is no array is the only one.
 func elements(raw []byte, yield func([]byte)) {
-	r := jsonscan.New(raw)
+	r := jsonscan.Again(raw)
 	switch {
 	case r.Kind() == jsonscan.Null, r.Kind() == jsonscan.None:
 	case r.Array():

@@ -6,7 +6,7 @@ import os
 import anthropic
 import openai
 from agents import Agent as OpenAIAgent
-from agents import ModelSettings, OpenAIResponsesModel, Runner, set_tracing_disabled
+from agents import ModelSettings, OpenAIChatCompletionsModel, Runner, set_tracing_disabled
 from google import genai
 from langchain_anthropic import ChatAnthropic
 from langchain_openai import ChatOpenAI
@@ -94,7 +94,7 @@ async def pydantic_ai():
 
 async def openai_agents():
     client = openai.AsyncOpenAI(base_url=URL + "/v1", **MORE)
-    model = OpenAIResponsesModel(model=MODEL, openai_client=client)
+    model = OpenAIChatCompletionsModel(model=MODEL, openai_client=client)  # over Responses, it takes an answer at its limit for a failure
     agent = OpenAIAgent(name="Hello", model=model, model_settings=ModelSettings(max_tokens=WORDS))
     result = await Runner.run(agent, HELLO)
     assert result.final_output, result
