@@ -18,9 +18,10 @@ type Leg struct {
 	Guards   *health.Provider
 	Upstream Upstream
 	Settings *resilience.Settings
-	// Dialect is what the upstream is asked in; where it is not the client's, requests and answers are translated for Terms.
+	// Dialect is what the upstream is asked in; where it is not the client's, requests and answers are translated for
+	// Terms, which is nil else.
 	Dialect wire.Dialect
-	Terms   wire.Target
+	Terms   *wire.Target
 	// OmitModel: the upstream has the model in its path, and must not have it in the body.
 	OmitModel bool
 	// Label is the model for metrics: a known id, or route.OtherLabel.

@@ -19,7 +19,7 @@ func (e *exchange) translate(w wire.Rewrite) *fault.Fault {
 		}
 		c.Canonical = q
 	}
-	terms := e.leg.Terms
+	terms := *e.leg.Terms
 	terms.Unsealed = e.unsealed
 	e.translation = wire.NewTranslation(c.Dialect, e.leg.Dialect, c.Canonical, terms)
 	buf := GetBuffer(len(c.Request.Body) + 1024)

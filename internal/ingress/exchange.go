@@ -236,21 +236,21 @@ func (x *exchange) setLeg(leg *attempt.Leg, t *route.Target) bool {
 	leg.Target, leg.Guards, leg.Upstream, leg.Settings, leg.Dialect = *t, p.Guards, p.Upstream, p.Settings, d
 	leg.OmitModel = p.Upstream.OmitsModel(d.Name(), model)
 	if d.Name() != x.dialect.Name() {
-		x.setTerms(&leg.Terms, t, p.Upstream, model)
+		leg.Terms = x.terms(t, p.Upstream, model)
 	}
 	return true
 }
 
-// setTerms says for whom a request is translated.
-func (x *exchange) setTerms(terms *wire.Target, t *route.Target, up attempt.Upstream, model string) {
-	terms.Vendor, terms.Answer, terms.Created = up.Maker(model), x.id, x.start.Unix()
-	terms.Quirks = up.Quirks(model)
+// terms says for whom a request is translated.
+func (x *exchange) terms(t *route.Target, up attempt.Upstream, model string) *wire.Target {
+	terms := &wire.Target{Vendor: up.Maker(model), Quirks: up.Quirks(model), Answer: x.id, Created: x.start.Unix()}
 	if t.MaxTokensField != "" {
 		terms.Quirks.MaxTokensField = t.MaxTokensField
 	}
 	if t.DeveloperRole != nil {
 		terms.Quirks.DeveloperRole = *t.DeveloperRole
 	}
+	return terms
 }
 
 func (x *exchange) modelNotFound(name string, why route.Outcome) *wire.Failure {

@@ -252,7 +252,8 @@ func (r *Reader) Text() (text string, ok bool) {
 		return string(r.text[from:to]), true
 	}
 	if r.scratch == nil {
-		r.scratch = new([]byte)
+		space := make([]byte, 0, min(len(r.text)-from, 1<<10))
+		r.scratch = &space
 	}
 	said, to, bad := unescape((*r.scratch)[:0], r.text, from)
 	if *r.scratch = said; bad != sound || to == len(r.text) {

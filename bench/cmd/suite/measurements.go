@@ -44,13 +44,16 @@ var measurements = []measurement{
 	{"messages-to-chat-stream", "The same, stream of 100 events", "CPU µs/stream", across("chunks=100", "2.00", "healthy", "-dialect", "messages", "-stream")},
 	{"chat-to-messages", "Across dialects: chat client, Anthropic upstream, plain", "CPU µs/request", across("", "1.80", "claude", "-dialect", "chat")},
 	{"chat-to-messages-stream", "The same, stream of 100 events", "CPU µs/stream", across("chunks=100", "2.00", "claude", "-dialect", "chat", "-stream")},
-	{"messages-to-chat-big", "Messages client, chat upstream, 50 KB", "CPU µs/request", across("", "", "healthy", "-dialect", "messages", "-size", "50000")},
+	{"messages-to-chat-big", "Messages client, chat upstream, 50 KB", "CPU µs/request", across("", "1.80", "healthy", "-dialect", "messages", "-size", "50000")},
+	{"responses-to-chat", "Responses client, chat upstream, plain", "CPU µs/request", across("", "1.80", "healthy", "-dialect", "responses")},
+	{"responses-to-chat-stream", "The same, stream of 100 events", "CPU µs/stream", across("chunks=100", "2.00", "healthy", "-dialect", "responses", "-stream")},
 	{"open-breaker", "Failover with the first provider's breaker open", "CPU µs/request", openBreaker},
 	{"dead-provider", "Failover from a provider that refuses connections, breaker never open, one request at a time", "ms/request", deadProvider},
 	{"cold", "First requests after the start, first provider refuses connections", "ms/request", coldRequests},
 	{"startup", "From exec to the first answer", "ms", startup},
 	{"idle", "Memory at idle, after the first answer", "MB RSS", idleMemory},
-	{"open-streams", "Memory of an open stream with one event a second", "KiB/stream", openStreams},
+	{"open-streams", "Memory of an open stream with one event a second", "KiB/stream", openStreams("chat", "healthy")},
+	{"open-streams-across", "The same across dialects: Messages client, chat upstream", "KiB/stream", openStreams("messages", "healthy")},
 }
 
 // target is an entry of gwbench's configuration.

@@ -79,7 +79,7 @@ func (d *reading) messages(r *jsonscan.Reader, text []byte) {
 // other.
 func (d *reading) message(r *jsonscan.Reader, text []byte) {
 	var m llm.Message
-	var role string
+	var role []byte
 	hasContent := false
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
@@ -87,7 +87,7 @@ func (d *reading) message(r *jsonscan.Reader, text []byte) {
 		case "role":
 			kind := r.Kind()
 			word, isText := r.Literal()
-			if role = string(word); !isText {
+			if role = word; !isText {
 				d.wrongAt("role", "a string", kind)
 			}
 		case "content":
@@ -105,7 +105,7 @@ func (d *reading) message(r *jsonscan.Reader, text []byte) {
 			}
 		}
 	}
-	switch role {
+	switch string(role) {
 	case "user":
 		m.Role = llm.User
 	case "assistant":

@@ -21,7 +21,10 @@ type reading struct {
 }
 
 func decodeRequest(in *wire.Request, limited bool) (*llm.Request, error) {
-	d := &reading{q: &llm.Request{Model: in.Model, Stream: in.Stream, StreamUsage: true, Dropped: &llm.Dropped{}}}
+	d := &reading{
+		q:    &llm.Request{Model: in.Model, Stream: in.Stream, StreamUsage: true, Dropped: &llm.Dropped{}},
+		path: make([]step, 0, 6),
+	}
 	hasLimit := false
 	r := jsonscan.Again(in.Body)
 	r.Object()
