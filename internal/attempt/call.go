@@ -28,11 +28,11 @@ type Leg struct {
 	Label string
 }
 
-// Call is one client request, read and routed. It is not changed by Run, but for Canonical.
+// Call is one client request, read and routed. Run changes Canonical, and lets go of the body once a stream has begun.
 type Call struct {
 	Dialect wire.Dialect
 	Request wire.Request
-	// Body owns Request.Body; the caller holds a reference of its own during Run.
+	// Body owns Request.Body. The caller holds a reference of its own, which Release lets go of.
 	Body   *Buffer
 	Header http.Header // the client's, read only
 	Legs   []Leg       // in order; at least one
@@ -43,6 +43,14 @@ type Call struct {
 	Keep bool
 	// Canonical is the request in no vendor's words, decoded when the first translation needs it.
 	Canonical *wire.Canonical
+}
+
+// Release lets go of the body, if that was not done before.
+func (c *Call) Release() {
+	if c.Body != nil {
+		c.Body.Release()
+		c.Body, c.Request.Body = nil, nil
+	}
 }
 
 // Head is what a sink may tell its client about the answer before its first byte.

@@ -296,6 +296,18 @@ func (e *exchange) head(stream bool, length int) *Head {
 	}
 }
 
+// forget lets go of what nothing but another attempt would need: a stream that has begun may stay open for long, and
+// conversations are large.
+func (e *exchange) forget() {
+	e.x.c.Canonical = nil
+	switch {
+	case e.translation != nil:
+		e.translation.Forget() // the body stays: an answer may quote its tools
+	case !e.x.c.Keep:
+		e.x.c.Release()
+	}
+}
+
 // gone is a sink that takes nothing more: the client left (R13).
 func gone(err error) *fault.Fault { return &fault.Fault{Class: fault.ClientGone, Cause: err} }
 

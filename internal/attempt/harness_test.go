@@ -183,6 +183,9 @@ type bench struct {
 	runner *Runner
 	legs   []Leg
 	body   string
+	// change changes a call before it is run, if set; last is the one that ran last.
+	change func(*Call)
+	last   *Call
 }
 
 const streamed = `{"model":"demo","stream":true,"messages":[{"role":"user","content":"hi"}]}`
@@ -216,12 +219,16 @@ func (b *bench) ask(ctx context.Context, c *client) *Result {
 	b.t.Helper()
 	body := GetBuffer(len(b.body))
 	body.B = append(body.B, b.body...)
-	defer body.Release()
 	q, err := openaichat.Chat{}.ReadRequest(body.B)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return b.runner.Run(ctx, &Call{Dialect: openaichat.Chat{}, Request: q, Body: body, Header: http.Header{}, Legs: b.legs, Start: time.Now()}, c)
+	b.last = &Call{Dialect: openaichat.Chat{}, Request: q, Body: body, Header: http.Header{}, Legs: b.legs, Start: time.Now()}
+	defer b.last.Release()
+	if b.change != nil {
+		b.change(b.last)
+	}
+	return b.runner.Run(ctx, b.last, c)
 }
 
 // failures are a's in a row; inFlight what is out at a.

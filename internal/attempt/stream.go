@@ -281,6 +281,7 @@ func (r *relay) commit(now time.Time) *fault.Fault {
 		return gone(err)
 	}
 	r.begun = true
+	e.forget()
 	if len(r.held) > 0 {
 		held := r.held
 		r.held = nil
@@ -387,9 +388,8 @@ func (r *relay) broken(to int, f *fault.Fault) *fault.Fault {
 // already.
 func (r *relay) drain(body io.Reader) {
 	r.e.watch.hasten(drainTime)
-	var rest [512]byte
 	for total := 0; total < readSize; {
-		n, err := body.Read(rest[:])
+		n, err := body.Read(r.buf.B[:cap(r.buf.B)]) // what it held is gone
 		if err != nil {
 			return
 		}

@@ -56,7 +56,7 @@ func (x *exchange) serve() {
 		x.refuse(f)
 		return
 	}
-	defer func() { x.call.Body.Release() }()
+	defer x.call.Release()
 	defer x.crashed()
 	if f := x.readRequest(); f != nil {
 		x.refuse(f)
@@ -191,14 +191,13 @@ func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
 
 // mayAsk says why the caller may not ask for a model, nil if it may.
 func (x *exchange) mayAsk(name string) *wire.Failure {
-	var f wire.Failure
-	switch {
-	case len(name) > maxModelName:
-		f = failure(http.StatusBadRequest, codeInvalid, fmt.Sprintf("the model's name is longer than %d bytes", maxModelName))
-	case !x.cfg.Keys.MayUse(x.key, name):
-		f = failure(http.StatusForbidden, codeModelNotAllowed, "the key "+strconv.Quote(x.key)+" may not use the model "+strconv.Quote(clip(name)))
-	default:
+	long := len(name) > maxModelName
+	if !long && x.cfg.Keys.MayUse(x.key, name) {
 		return nil
+	}
+	f := failure(http.StatusForbidden, codeModelNotAllowed, "the key "+strconv.Quote(x.key)+" may not use the model "+strconv.Quote(clip(name)))
+	if long {
+		f = failure(http.StatusBadRequest, codeInvalid, fmt.Sprintf("the model's name is longer than %d bytes", maxModelName))
 	}
 	f.Param = "model"
 	return &f

@@ -23,6 +23,7 @@ type ordered struct {
 	finished bool
 	heads    []known
 	held     []Event // of parts that wait for the open call to be complete
+	size     int     // of what is held, in bytes
 }
 
 // known is a part that has begun.
@@ -72,6 +73,15 @@ func (o *Order) End(emit func(*Event)) {
 	}
 }
 
+// Held is about how many bytes are held back.
+func (o *Order) Held() int {
+	n := 0
+	for i := range o.choices {
+		n += o.choices[i].size
+	}
+	return n
+}
+
 func (o *Order) choice(n int) *ordered {
 	for i := range o.choices {
 		if o.choices[i].number == n {
@@ -106,6 +116,7 @@ func (c *ordered) hold(e *Event) {
 		h.Citation = &cite
 	}
 	c.held = append(c.held, h)
+	c.size += weight(&h)
 }
 
 // put emits an event of the open part, or opens its part first.
@@ -185,60 +196,61 @@ func (c *ordered) stop(emit func(*Event)) {
 }
 
 // release lets out what waited, as far as it can go: the first waiting part whole, then the next.
-func (c *ordered) release(emit func(*Event)) {
-	for len(c.held) > 0 {
-		if c.open && c.kind == ToolCall && !c.args.complete() && c.held[0].Part != c.key {
-			// Another waiting event may belong to the open call.
-			i := slices.IndexFunc(c.held, func(e Event) bool { return e.Part == c.key })
-			if i < 0 {
-				return
-			}
-			e := c.held[i]
-			c.held = slices.Delete(c.held, i, i+1)
-			c.put1(&e, emit)
-			continue
-		}
-		e := c.held[0]
-		c.held = slices.Delete(c.held, 0, 1)
-		c.put1(&e, emit)
-	}
-}
+func (c *ordered) release(emit func(*Event)) { c.letOut(false, emit) }
 
-// put1 is put without letting out what waits, which is release's to do.
-func (c *ordered) put1(e *Event, emit func(*Event)) {
-	held := c.held
-	c.held = nil
-	c.put(e, emit)
-	c.held = held
-}
-
-// flush ends what is open and lets everything out: nothing more will come.
+// flush ends what is open and lets everything out: nothing more will come. The open part gets what is its own first;
+// then it is over, complete or not.
 func (c *ordered) flush(emit func(*Event)) {
-	for len(c.held) > 0 {
-		if c.open && c.held[0].Part != c.key {
-			// The open call gets what is its own first; then it is over, complete or not.
-			for {
-				i := slices.IndexFunc(c.held, func(e Event) bool { return e.Part == c.key })
-				if i < 0 {
-					break
-				}
-				e := c.held[i]
-				c.held = slices.Delete(c.held, i, i+1)
-				c.put1(&e, emit)
-			}
-			if c.open {
-				c.stop(emit)
-			}
-			continue
-		}
-		e := c.held[0]
-		c.held = slices.Delete(c.held, 0, 1)
-		c.put1(&e, emit)
-	}
+	c.letOut(true, emit)
 	if c.open {
 		c.stop(emit)
 	}
 }
+
+// letOut goes through what waits once for each part, however much upstreams have made it. An event that is out has no
+// kind.
+func (c *ordered) letOut(all bool, emit func(*Event)) {
+	held := c.held
+	c.held, c.size = nil, 0 // put lets nothing out that waits: that is done here
+	key, own := 0, 0
+	for at := 0; at < len(held); {
+		e := &held[at]
+		if e.Kind == 0 {
+			at++
+			continue
+		}
+		if c.open && e.Part != c.key && (all || c.kind == ToolCall && !c.args.complete()) {
+			if own < at || key != c.key {
+				key, own = c.key, at
+			}
+			for own < len(held) && (held[own].Kind == 0 || held[own].Part != c.key) {
+				own++
+			}
+			switch {
+			case own < len(held):
+				e = &held[own]
+			case all:
+				c.stop(emit)
+			default:
+				c.keep(held[at:])
+				return
+			}
+		}
+		c.put(e, emit)
+		e.Kind = 0
+	}
+}
+
+// keep has what is not out of a list wait on.
+func (c *ordered) keep(held []Event) {
+	c.held = slices.DeleteFunc(held, func(e Event) bool { return e.Kind == 0 })
+	for i := range c.held {
+		c.size += weight(&c.held[i])
+	}
+}
+
+// weight is about how many bytes an event takes.
+func weight(e *Event) int { return 256 + len(e.Text) + len(e.LogProbs) }
 
 func (c *ordered) head(key int) *Part {
 	for i := range c.heads {

@@ -16,6 +16,8 @@ type Translation interface {
 	AppendEvent(dst, data []byte) ([]byte, error)
 	// AppendEnd appends the proper end of the stream. After it nothing is appended any more.
 	AppendEnd(dst []byte) []byte
+	// Forget lets go of the conversation: the request was written for the last time.
+	Forget()
 	// Dropped are the names of what was lost so far (x-evergate-dropped); Unsaid those of them that were a part of the
 	// question (R46).
 	Dropped() []string
@@ -71,6 +73,10 @@ func NewTranslation(client, upstream Dialect, c *Canonical, t Target) Translatio
 	q.Dropped = q.Dropped.Clone()
 	return &generation{client: client.(Client), upstream: upstream.(Upstream), q: &q, target: t}
 }
+
+// maxWaiting is how much of a stream may wait for a tool call's arguments to be complete, in bytes; as much as a plain reply
+// may have.
+const maxWaiting = 16 << 20
 
 // generation translates chat-like requests.
 type generation struct {
@@ -154,6 +160,9 @@ func (g *generation) AppendEvent(dst, data []byte) ([]byte, error) {
 	g.begin()
 	g.dst = dst
 	err := g.decoder.Decode(data, g.put)
+	if err == nil && g.order.Held() > maxWaiting {
+		err = Invalid("the upstream's stream begins ever more parts before a tool call is complete")
+	}
 	return g.take(), err
 }
 
@@ -176,6 +185,8 @@ func (g *generation) take() []byte {
 	g.dst = nil
 	return out
 }
+
+func (g *generation) Forget() { g.q.System, g.q.Messages = nil, nil }
 
 func (g *generation) Dropped() []string { return g.q.Dropped.Names() }
 
@@ -219,6 +230,7 @@ func (m *embedding) AppendReply(dst, body []byte) ([]byte, error) {
 func (m *embedding) AppendEvent(dst, _ []byte) ([]byte, error) { return dst, nil }
 func (m *embedding) AppendEnd(dst []byte) []byte               { return dst }
 func (m *embedding) Unsaid() []string                          { return nil }
+func (m *embedding) Forget()                                   {}
 func (m *embedding) Dropped() []string                         { return m.q.Dropped.Names() }
 func (m *embedding) Said() Said                                { return Said{} }
 

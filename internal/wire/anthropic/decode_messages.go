@@ -47,9 +47,11 @@ func (d *reading) failAt(member, what string) {
 
 func (d *reading) wrongAt(member, want string, got jsonscan.Kind) { d.wrong(d.here(member), want, got) }
 
+// system reads the prompt before the conversation. Of a member that comes twice the last one counts.
 func (d *reading) system(r *jsonscan.Reader, text []byte) {
 	back := d.enter("system", 0)
-	d.q.System = append(d.content(r, text, false), d.q.System...)
+	own := d.content(r, text, false)
+	d.q.System, d.systems = append(own, d.q.System[d.systems:]...), len(own)
 	d.leave(back)
 }
 
@@ -59,6 +61,7 @@ func (d *reading) messages(r *jsonscan.Reader, text []byte) {
 		return
 	}
 	d.names = map[string]string{}
+	d.q.Messages, d.q.System = nil, d.q.System[:d.systems] // see system
 	back := d.enter("messages", 0)
 	for i := 0; r.Elem() && d.err == nil; i++ {
 		back := d.enter("", i)

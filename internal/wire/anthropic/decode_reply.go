@@ -66,6 +66,9 @@ type decoder struct {
 	// caller's an input that came whole. input are the pieces.
 	held, input []byte
 	heldType    string
+	// index is the open block's, as the upstream counts. overlap: a block began before the one before it had ended.
+	index   int64
+	overlap bool
 }
 
 // blockKind is what the open block is.
@@ -103,8 +106,13 @@ func (d *decoder) Decode(data []byte, emit func(*llm.Event)) error {
 	case messageStart:
 		d.start(&e, emit)
 	case blockStart:
+		d.overlap = d.overlap || d.kind == callBlock && d.index != e.index
+		d.index = e.index
 		d.blockStart(&e.block, emit)
 	case blockDelta:
+		if d.overlap && d.index != e.index && string(e.delta.kind) == "input_json_delta" { // which nobody can put together any more
+			return wire.Invalid("the upstream's stream goes on with a tool call after another block began")
+		}
 		d.blockDelta(data, &e.delta, emit)
 	case blockStop:
 		d.blockStop(emit)

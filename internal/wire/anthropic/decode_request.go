@@ -17,7 +17,9 @@ type reading struct {
 	q     *llm.Request
 	names map[string]string // of tools, by the ids of their calls
 	path  []step            // to the content that is being read
-	err   *wire.RequestError
+	// systems is how many of q.System are of the member of that name; the rest are turns.
+	systems int
+	err     *wire.RequestError
 }
 
 func decodeRequest(in *wire.Request, limited bool) (*llm.Request, error) {
@@ -149,6 +151,7 @@ func (d *reading) stops(r *jsonscan.Reader) {
 		d.wrong("stop_sequences", "an array of strings", kind)
 		return
 	}
+	d.q.Stop = nil // see system
 	for r.Elem() {
 		d.q.Stop = append(d.q.Stop, d.text(r, "stop_sequences"))
 	}

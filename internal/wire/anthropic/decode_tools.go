@@ -12,6 +12,7 @@ func (d *reading) tools(r *jsonscan.Reader) {
 		d.wrong("tools", "an array of tools", kind)
 		return
 	}
+	d.q.Tools = nil // see system
 	for i := 0; r.Elem(); i++ {
 		param := fmt.Sprintf("tools.%d", i)
 		if kind := r.Kind(); kind != jsonscan.Object {

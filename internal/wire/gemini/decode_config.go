@@ -8,14 +8,19 @@ import (
 	"evergate/internal/wire"
 )
 
-func (d *reader) tools(raw []byte) {
+func (d *reader) tools(raw []byte) error {
+	d.q.Tools = nil // of a member that comes twice the last one counts
 	for _, t := range elements(raw) {
 		for _, m := range members(t) {
 			switch name := string(camel([]byte(m.key))); {
 			case string(m.raw) == "null":
 			case name == "functionDeclarations":
 				for _, f := range elements(m.raw) {
-					d.q.Tools = append(d.q.Tools, d.function(f))
+					t := d.function(f)
+					if t.Name == "" {
+						return &wire.RequestError{Param: "tools", Message: "a function declaration has no name"}
+					}
+					d.q.Tools = append(d.q.Tools, t)
 				}
 			default:
 				one := list{dst: []byte("{")}
@@ -25,6 +30,7 @@ func (d *reader) tools(raw []byte) {
 			}
 		}
 	}
+	return nil
 }
 
 func (d *reader) function(raw []byte) (t llm.Tool) {

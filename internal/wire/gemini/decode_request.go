@@ -25,6 +25,8 @@ type reader struct {
 	q     *llm.Request
 	calls []asked
 	made  int
+	// instructed: there was a systemInstruction.
+	instructed bool
 }
 
 // asked is a function call that was made, and whether its result was seen.
@@ -44,7 +46,7 @@ func (d *reader) member(name string, raw []byte) error {
 	case "systemInstruction":
 		return d.system(raw)
 	case "tools":
-		d.tools(raw)
+		return d.tools(raw)
 	case "toolConfig":
 		d.toolConfig(raw)
 	case "generationConfig":
@@ -82,6 +84,10 @@ func (d *reader) lose(name string, raw []byte) {
 }
 
 func (d *reader) system(raw []byte) error {
+	if d.instructed { // of a member that comes twice the last one counts
+		d.q.System = nil
+	}
+	d.instructed = true
 	if raw[0] == '"' {
 		d.q.System = append(d.q.System, llm.Part{Kind: llm.Text, Text: textOf(raw)})
 		return nil
@@ -197,7 +203,11 @@ func (d *reader) parts(raw []byte, role llm.Role) (out []llm.Part, err error) {
 		}
 		switch {
 		case p.call != nil:
-			out = append(out, d.call(&p))
+			call := d.call(&p)
+			if call.Call.Name == "" {
+				return nil, &wire.RequestError{Param: "contents", Message: "a functionCall has no name"}
+			}
+			out = append(out, call)
 		case p.result != nil:
 			out = append(out, d.result(p.result))
 		case p.opaque != "":

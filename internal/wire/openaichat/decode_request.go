@@ -23,6 +23,7 @@ type requestDecoder struct {
 	calls     []llm.Call // of all messages so far, by which results find their tool's name
 	oldCalls  int        // of those, how many were in the form of functions
 	unclaimed []string   // ids of those that have no result yet
+	tooled    bool       // there were tools
 }
 
 func newRequestDecoder(r *wire.Request) *requestDecoder {

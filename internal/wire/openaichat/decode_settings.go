@@ -36,6 +36,7 @@ func (d *requestDecoder) usage() {
 }
 
 func (d *requestDecoder) stop() {
+	d.q.Stop = nil // see messages
 	switch d.r.Kind() {
 	case jsonscan.String:
 		s := d.str()

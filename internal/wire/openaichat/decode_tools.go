@@ -9,6 +9,10 @@ import (
 
 // tools reads the tools: functions, tools that take free text, and names of what a vendor runs itself, which is lost.
 func (d *requestDecoder) tools() {
+	if d.tooled { // see messages
+		d.q.Tools = nil
+	}
+	d.tooled = true
 	if !d.list("tools") {
 		return
 	}

@@ -23,6 +23,7 @@ type decoder struct {
 	around      envelope // of the event in hand
 	toldSources bool     // Perplexity's list of sources was told
 	scratch     []byte
+	tooMany     bool // calls, of which some are left out
 
 	// pattern is what stood around the text of the last event, if it was nothing but more of one part; event then says of
 	// which, and the next one of the same pattern says more of it.
@@ -60,7 +61,10 @@ type decodedChoice struct {
 	oldCall       decodedCall
 }
 
-var errNotAnObject = errors.New("an event that is not an object")
+var (
+	errNotAnObject  = errors.New("an event that is not an object")
+	errTooManyCalls = errors.New("an answer that calls more than 1,024 tools")
+)
 
 // NewDecoder makes the decoder of one stream.
 func (Chat) NewDecoder() wire.Decoder { return &decoder{} }
@@ -173,6 +177,9 @@ func (d *decoder) read(data []byte) error {
 		d.usage = v.usage
 		d.next(llm.Used, 0, 0).Usage = v.usage
 		d.put()
+	}
+	if d.tooMany {
+		return errTooManyCalls
 	}
 	return nil
 }

@@ -99,6 +99,7 @@ func (d *decoder) piece(c *decodedChoice, p *rawCall, first int) {
 	call := c.find(p, first)
 	if call == nil {
 		if len(c.calls) == maxCalls {
+			d.tooMany = true
 			return
 		}
 		c.calls = append(c.calls, decodedCall{key: keyCalls + len(c.calls), index: p.index})

@@ -90,7 +90,7 @@ func (d *requestDecoder) member(key string, r *jsonscan.Reader) error {
 		q.TopLogProbs = int(min(max(n, 0), 20))
 		q.LogProbs = q.LogProbs || q.TopLogProbs > 0
 	case "text":
-		d.text(r)
+		return d.text(r)
 	case "reasoning":
 		d.reasoning(r)
 	case "include":
@@ -163,9 +163,9 @@ func float(key string, r *jsonscan.Reader, to **float64) error {
 	return nil
 }
 
-func (d *requestDecoder) text(r *jsonscan.Reader) {
+func (d *requestDecoder) text(r *jsonscan.Reader) error {
 	if !r.Object() {
-		return
+		return nil
 	}
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		switch string(key) {
@@ -178,6 +178,10 @@ func (d *requestDecoder) text(r *jsonscan.Reader) {
 			d.q.Dropped.Add("text." + string(key))
 		}
 	}
+	if f := &d.q.Format; f.Kind == llm.JSONSchema && (len(f.Schema) == 0 || f.Schema[0] != '{') {
+		return &wire.RequestError{Param: "text.format.schema", Message: `"text.format" of type json_schema needs a "schema", which is an object`}
+	}
+	return nil
 }
 
 // readFormat reads the form that the answer must have. Some clients write json_schema's members one level deeper, as

@@ -14,7 +14,10 @@ import (
 func number(raw []byte) (float64, error) { return strconv.ParseFloat(string(raw), 64) }
 
 // tools reads the declared tools, or those that an item adds.
-func (d *requestDecoder) tools(raw []byte) error { return appendToolsOf(d.q, raw) }
+func (d *requestDecoder) tools(raw []byte) error {
+	d.q.Tools = nil // of a member that comes twice the last one counts
+	return appendToolsOf(d.q, raw)
+}
 
 func appendToolsOf(q *llm.Request, raw []byte) error {
 	r := jsonscan.Again(raw)
@@ -25,6 +28,9 @@ func appendToolsOf(q *llm.Request, raw []byte) error {
 	var grouped []*llm.Block
 	for i := 0; r.Elem(); i++ {
 		t, err := readTool(r.Raw(), i)
+		if err == nil {
+			err = named(&t, i)
+		}
 		if err != nil {
 			return err
 		}
@@ -65,6 +71,9 @@ func appendGroup(q *llm.Request, raw []byte) error {
 	at := 0
 	elements(tools, func(raw []byte) {
 		t, bad := readTool(raw, at)
+		if bad == nil {
+			bad = named(&t, at)
+		}
 		if at++; bad != nil {
 			err = bad
 			return
@@ -136,10 +145,15 @@ func readTool(raw []byte, at int) (t llm.Tool, err error) {
 	default:
 		return llm.Tool{Name: t.Name, Opaque: &llm.Block{Vendor: llm.OpenAI, Type: string(kind), Raw: raw}}, nil
 	}
-	if t.Name == "" && len(kind) > 0 {
-		return t, &wire.RequestError{Param: fmt.Sprintf("tools[%d].name", at), Message: fmt.Sprintf("tools[%d] has no name", at)}
-	}
 	return t, nil
+}
+
+// named refuses a tool of the caller's own that has no name.
+func named(t *llm.Tool, at int) error {
+	if t.Name == "" && t.Opaque == nil {
+		return &wire.RequestError{Param: fmt.Sprintf("tools[%d].name", at), Message: fmt.Sprintf("tools[%d] has no name", at)}
+	}
+	return nil
 }
 
 // readGrammar gives what a custom tool's text must keep to; nil for free text.

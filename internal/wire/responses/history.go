@@ -43,10 +43,10 @@ func Output(reply []byte) (id string, output []byte, err error) {
 	return id, output, nil
 }
 
-// Input cuts the input out of a request, as it is: text or an array; nil if there is none. It points into body. It is
-// what Expand takes for a turn of history.
+// Input cuts the input out of a request that was read before, as it is: text or an array; nil if there is none. It
+// points into body. It is what Expand takes for a turn of history.
 func Input(body []byte) (input []byte, err error) {
-	r := jsonscan.New(body)
+	r := jsonscan.Again(body)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		if string(key) == "input" && r.Kind() != jsonscan.Null {
