@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -65,8 +66,11 @@ func (x *exchange) continueThread(d threaded) *wire.Failure {
 		x.thread.native, x.thread.provider = true, a.Provider
 		return nil
 	}
-	history, missing, ok := x.h.threads.History(x.start, x.key, q.Previous)
-	if !ok {
+	history, missing, err := x.h.threads.History(x.start, x.key, q.Previous, x.cfg.MaxBody)
+	switch {
+	case errors.Is(err, threads.ErrLong):
+		return tooLong()
+	case err != nil:
 		return previousNotFound(q.Previous, "its conversation began with "+clip(missing)+", which is kept no more; send the conversation as input")
 	}
 	if x.call.Keep {
@@ -105,9 +109,8 @@ func (x *exchange) dereference(d threaded) *wire.Failure {
 
 // replaceBody goes on with a body that says the same request in full.
 func (x *exchange) replaceBody(d threaded, body []byte) *wire.Failure {
-	if int64(len(body)) > 4*x.cfg.MaxBody {
-		f := failure(http.StatusRequestEntityTooLarge, codeTooLarge, "the conversation before this request has become too long; begin a new one")
-		return &f
+	if int64(len(body)) > 2*x.cfg.MaxBody { // the request's own part may have been as long as it may be
+		return tooLong()
 	}
 	buf := attempt.GetBuffer(len(body))
 	buf.B = append(buf.B, body...)
@@ -120,6 +123,11 @@ func (x *exchange) replaceBody(d threaded, body []byte) *wire.Failure {
 	x.call.Body.Release()
 	x.call.Body, x.call.Request = buf, request
 	return nil
+}
+
+func tooLong() *wire.Failure {
+	f := failure(http.StatusRequestEntityTooLarge, codeTooLarge, "the conversation before this request has become longer than server.max_request_body; begin a new one")
+	return &f
 }
 
 // fits says whether a target can continue the conversation.
@@ -254,8 +262,11 @@ const (
 func (x *exchange) inputItems(a *threads.Answer) *wire.Failure {
 	history := [][]byte{a.Input}
 	if a.Previous != "" {
-		before, missing, ok := x.h.threads.History(x.start, x.key, a.Previous)
-		if !ok {
+		before, missing, err := x.h.threads.History(x.start, x.key, a.Previous, x.cfg.MaxBody)
+		switch {
+		case errors.Is(err, threads.ErrLong):
+			return tooLong()
+		case err != nil:
 			return previousNotFound(missing, "the beginning of the conversation is kept no more")
 		}
 		history = append(before, a.Input)

@@ -8,6 +8,7 @@ package threads
 
 import (
 	"container/list"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -28,7 +29,8 @@ func (a *Answer) size() int {
 	return len(a.ID) + len(a.Previous) + len(a.Input) + len(a.Output) + len(a.Body) + 256
 }
 
-// Limits bound what is kept. The least recently used answers go first.
+// Limits bound what is kept. Where it is too much, the owner that has most loses what it used least recently: no caller
+// pushes out what is another's.
 type Limits struct {
 	Bytes int
 	Age   time.Duration
@@ -46,8 +48,14 @@ type Store struct {
 
 	mu      sync.Mutex
 	entries map[key]*list.Element
-	used    list.List // of *entry; the front was used last
+	shelves map[string]*shelf // by owner; none is empty
 	bytes   int
+}
+
+// shelf is what one owner has.
+type shelf struct {
+	used  list.List // of *entry; the front was used last
+	bytes int
 }
 
 // key is an answer of one caller: nobody reads another's.
@@ -60,7 +68,7 @@ type entry struct {
 }
 
 // New makes an empty store.
-func New(l Limits) *Store { return &Store{limits: l, entries: map[key]*list.Element{}} }
+func New(l Limits) *Store { return &Store{limits: l, entries: map[key]*list.Element{}, shelves: map[string]*shelf{}} }
 
 // Put keeps an answer for its owner (a caller's key by name, or empty). One that is larger than a quarter of the whole
 // store is not kept.
@@ -74,11 +82,28 @@ func (s *Store) Put(now time.Time, owner string, a *Answer) {
 	if old := s.entries[k]; old != nil {
 		s.drop(old)
 	}
-	s.entries[k] = s.used.PushFront(&entry{key: k, answer: a, until: now.Add(s.limits.Age)})
+	own := s.shelves[owner]
+	if own == nil {
+		own = new(shelf)
+		s.shelves[owner] = own
+	}
+	s.entries[k] = own.used.PushFront(&entry{key: k, answer: a, until: now.Add(s.limits.Age)})
+	own.bytes += a.size()
 	s.bytes += a.size()
 	for s.bytes > s.limits.Bytes {
-		s.drop(s.used.Back())
+		s.drop(s.fullest(owner).used.Back())
 	}
+}
+
+// fullest is the shelf with most on it; the owner's own where others have as much.
+func (s *Store) fullest(owner string) *shelf {
+	most := s.shelves[owner]
+	for _, other := range s.shelves {
+		if other.bytes > most.bytes {
+			most = other
+		}
+	}
+	return most
 }
 
 // Get gives an answer of its owner.
@@ -100,23 +125,34 @@ func (s *Store) Delete(now time.Time, owner, id string) bool {
 	return true
 }
 
+// Errors of History.
+var (
+	ErrGone = errors.New("kept no more")
+	ErrLong = errors.New("too long")
+)
+
 // History gives the items of a conversation up to and with the answer id, oldest first: each turn's input and output
-// as raw JSON arrays. missing names the first earlier answer that is kept no more; ok is false then too.
-func (s *Store) History(now time.Time, owner, id string) (items [][]byte, missing string, ok bool) {
+// as raw JSON arrays, of at most so many bytes in all (ErrLong). With ErrGone, missing names the first earlier answer
+// that is kept no more.
+func (s *Store) History(now time.Time, owner, id string, most int64) (items [][]byte, missing string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	size := int64(0)
 	for range maxTurns {
 		a, found := s.get(now, key{owner, id})
 		if !found || a.Provider != "" {
-			return nil, id, false
+			return nil, id, ErrGone
+		}
+		if size += int64(len(a.Output) + len(a.Input)); size > most {
+			return nil, "", ErrLong
 		}
 		items = append(items, a.Output, a.Input) // from last to first
 		if id = a.Previous; id == "" {
 			slices.Reverse(items)
-			return items, "", true
+			return items, "", nil
 		}
 	}
-	return nil, id, false
+	return nil, "", ErrLong
 }
 
 // get requires the lock.
@@ -130,13 +166,19 @@ func (s *Store) get(now time.Time, k key) (*Answer, bool) {
 		s.drop(el)
 		return nil, false
 	}
-	s.used.MoveToFront(el)
+	s.shelves[k.owner].used.MoveToFront(el)
 	return e.answer, true
 }
 
 // drop requires the lock.
 func (s *Store) drop(el *list.Element) {
-	e := s.used.Remove(el).(*entry)
+	e := el.Value.(*entry)
+	own := s.shelves[e.key.owner]
+	own.used.Remove(el)
 	delete(s.entries, e.key)
+	own.bytes -= e.answer.size()
 	s.bytes -= e.answer.size()
+	if own.used.Len() == 0 {
+		delete(s.shelves, e.key.owner)
+	}
 }

@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -25,18 +26,21 @@ func TestHistory(t *testing.T) {
 	s := small()
 	s.Put(t0, "ci", &Answer{ID: "r1", Input: []byte("[1]"), Output: []byte("[2]")})
 	s.Put(t0, "ci", &Answer{ID: "r2", Previous: "r1", Input: []byte("[3]"), Output: []byte("[4]")})
-	items, missing, ok := s.History(t0, "ci", "r2")
-	if d := cmp.Diff([]string{"[1]", "[2]", "[3]", "[4]"}, texts(items)); d != "" || !ok || missing != "" {
-		t.Fatalf("%s missing %q ok %v", d, missing, ok)
+	items, missing, err := s.History(t0, "ci", "r2", 12)
+	if d := cmp.Diff([]string{"[1]", "[2]", "[3]", "[4]"}, texts(items)); d != "" || err != nil || missing != "" {
+		t.Fatalf("%s missing %q: %v", d, missing, err)
 	}
-	if _, missing, ok := s.History(t0, "other", "r2"); ok || missing != "r2" {
+	if _, _, err := s.History(t0, "ci", "r2", 11); !errors.Is(err, ErrLong) {
+		t.Fatalf("longer than it may be: %v", err)
+	}
+	if _, missing, err := s.History(t0, "other", "r2", 100); !errors.Is(err, ErrGone) || missing != "r2" {
 		t.Fatalf("another caller's key reads it: missing %q", missing)
 	}
 	if !s.Delete(t0, "ci", "r1") || s.Delete(t0, "ci", "r1") {
 		t.Fatal("deleted twice, or not at all")
 	}
-	if _, missing, ok := s.History(t0, "ci", "r2"); ok || missing != "r1" {
-		t.Fatalf("a conversation without its beginning: missing %q, ok %v", missing, ok)
+	if _, missing, err := s.History(t0, "ci", "r2", 100); !errors.Is(err, ErrGone) || missing != "r1" {
+		t.Fatalf("a conversation without its beginning: missing %q: %v", missing, err)
 	}
 }
 
@@ -45,8 +49,8 @@ func TestHistoryOfAnotherKeeper(t *testing.T) {
 	s := small()
 	s.Put(t0, "", &Answer{ID: "r1", Provider: "openai"})
 	s.Put(t0, "", &Answer{ID: "r2", Previous: "r1"})
-	if _, missing, ok := s.History(t0, "", "r2"); ok || missing != "r1" {
-		t.Fatalf("missing %q, ok %v: the first turn is at the provider", missing, ok)
+	if _, missing, err := s.History(t0, "", "r2", 100); !errors.Is(err, ErrGone) || missing != "r1" {
+		t.Fatalf("missing %q, %v: the first turn is at the provider", missing, err)
 	}
 }
 
@@ -55,7 +59,7 @@ func TestHistoryThatBitesItsTail(t *testing.T) {
 	s := small()
 	s.Put(t0, "", &Answer{ID: "r1", Previous: "r2"})
 	s.Put(t0, "", &Answer{ID: "r2", Previous: "r1"})
-	if _, _, ok := s.History(t0, "", "r2"); ok {
+	if _, _, err := s.History(t0, "", "r2", 100); !errors.Is(err, ErrLong) {
 		t.Fatal("a circle has a history")
 	}
 }
@@ -67,8 +71,8 @@ func TestAge(t *testing.T) {
 	if _, ok := s.Get(t0.Add(time.Hour-1), "", "r1"); !ok {
 		t.Fatal("gone too early")
 	}
-	if _, ok := s.Get(t0.Add(time.Hour), "", "r1"); ok || s.bytes != 0 || s.used.Len() != 0 {
-		t.Fatalf("kept too long, or not forgotten whole: %d bytes, %d entries", s.bytes, s.used.Len())
+	if _, ok := s.Get(t0.Add(time.Hour), "", "r1"); ok || s.bytes != 0 || len(s.shelves) != 0 {
+		t.Fatalf("kept too long, or not forgotten whole: %d bytes, %d shelves", s.bytes, len(s.shelves))
 	}
 }
 
@@ -97,7 +101,23 @@ func TestBounds(t *testing.T) {
 	for _, el := range s.entries {
 		n += el.Value.(*entry).answer.size()
 	}
-	if n != s.bytes || s.used.Len() != len(s.entries) {
-		t.Errorf("%d bytes counted, %d kept; %d entries listed, %d found", s.bytes, n, s.used.Len(), len(s.entries))
+	if own := s.shelves[""]; n != s.bytes || n != own.bytes || own.used.Len() != len(s.entries) {
+		t.Errorf("%d bytes counted, %d of the owner, %d kept; %d entries listed, %d found", s.bytes, own.bytes, n, own.used.Len(), len(s.entries))
+	}
+}
+
+// A caller that keeps much pushes out what is its own.
+func TestOwnersDoNotPushEachOtherOut(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Put(t0, "quiet", &Answer{ID: "first", Body: make([]byte, 200)})
+	for i := range 100 {
+		s.Put(t0, "loud", &Answer{ID: fmt.Sprint(i), Body: make([]byte, 200)})
+	}
+	if _, ok := s.Get(t0, "quiet", "first"); !ok {
+		t.Error("another caller pushed it out")
+	}
+	if _, ok := s.Get(t0, "loud", "99"); !ok {
+		t.Error("the newest is not kept")
 	}
 }

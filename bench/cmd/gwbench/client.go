@@ -34,6 +34,7 @@ type client struct {
 	conn       net.Conn
 	br         *bufio.Reader
 	tail       []byte
+	ended      bool // the end mark was seen
 	reconnects int64
 }
 
@@ -192,7 +193,7 @@ func (c *client) try(ctx context.Context, sample bool) (a answer, err error) {
 		}
 	}
 	a.header = time.Since(start)
-	c.tail = c.tail[:0]
+	c.tail, c.ended = c.tail[:0], false
 	take := func(n int64) error {
 		for n != 0 {
 			if _, err := c.br.Peek(1); err != nil {
@@ -266,13 +267,17 @@ func (c *client) try(ctx context.Context, sample bool) (a answer, err error) {
 		}
 	}
 	a.total = time.Since(start)
-	a.complete = c.end == nil || a.status != 200 || bytes.Contains(c.tail, c.end)
+	a.complete = c.end == nil || a.status != 200 || c.ended
 	keep = !closeAfter
 	return a, nil
 }
 
-// scan counts the events of a stream and keeps its last bytes.
+// scan counts the events of a stream, looks for its end mark and keeps its last bytes: the last event may be long, and its
+// mark far from the stream's end.
 func (c *client) scan(b []byte, a *answer) {
+	if !c.ended {
+		c.ended = bytes.Contains(b, c.end) || bytes.Contains(append(c.tail[max(0, len(c.tail)-len(c.end)):len(c.tail):len(c.tail)], b[:min(len(b), len(c.end))]...), c.end)
+	}
 	const mark = "data:"
 	// An event mark may lie across two reads.
 	carry := c.tail[max(0, len(c.tail)-len(mark)+1):]

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -57,14 +58,16 @@ func run(ctx context.Context, args []string) error {
 	}
 	s.pin()
 	var doc document
+	var errs []error
 	for _, m := range measurements {
 		if !s.only.MatchString(m.name) {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "%s …\n", m.name)
 		rows, err := m.measure(ctx, &s)
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+		if err != nil { // what else was measured is still worth its time
+			errs = append(errs, fmt.Errorf("%s: %w", m.name, err))
+			continue
 		}
 		doc.add(m, rows)
 	}
@@ -73,5 +76,5 @@ func run(ctx context.Context, args []string) error {
 	if err := os.WriteFile(filepath.Join(s.out, "result.md"), []byte(text), 0o644); err != nil {
 		return err
 	}
-	return doc.save(filepath.Join(s.out, "result.json"))
+	return errors.Join(append(errs, doc.save(filepath.Join(s.out, "result.json")))...)
 }
