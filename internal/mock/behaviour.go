@@ -68,6 +68,8 @@ type Behaviour struct {
 	Hang, Reset, Cut, EOF, Error Point
 
 	Malformed int
+	Noise     int
+	Prefill   Prefill
 	NoDone    bool
 	NoFinish  bool
 	Empty     bool
@@ -84,6 +86,16 @@ const (
 	AsAsked Form = iota
 	JSON
 	Stream
+)
+
+// Prefill is what an answer does with a conversation that ends in the model's own words.
+type Prefill uint8
+
+// The ways to take words of the model's own at the end of a conversation.
+const (
+	Restart  Prefill = iota // the answer begins anew
+	Continue                // the answer goes on from them, where they are how it begins
+	Refuse                  // a 400: such a conversation is not taken
 )
 
 // Want is a condition on a request's "stream".

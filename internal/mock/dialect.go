@@ -130,5 +130,16 @@ func (p *Provider) answer(q *request, s *Script, b *Behaviour, n int, now time.T
 			return refused(e)
 		}
 	}
+	if e := j.refusesPrefill(); e != nil {
+		return refused(e)
+	}
 	return q.dialect.answer(j)
+}
+
+// refusesPrefill is the refusal of a conversation that ends in the model's own words, where the behaviour asks for it.
+func (j *job) refusesPrefill() *apiError {
+	if j.b.Prefill != Refuse || j.op != opGenerate || j.last().role != roleModel {
+		return nil
+	}
+	return badRequest("This model does not support assistant message prefill. The conversation must end with a user message.")
 }

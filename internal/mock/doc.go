@@ -87,6 +87,9 @@
 //	eof          end the body properly at this point, too early
 //	error        an error in a 200: a stream's error event at this point, or a plain body with an error object
 //	malformed    the content chunk of this number, from 1, is broken JSON; a plain body is cut in half
+//	noise        an event of its own that is broken JSON comes before the content chunk of this number, from 1
+//	prefill      what words of the model's own at the end of the conversation do: restart (the answer begins anew),
+//	             continue (it goes on from them, where they are how it begins) or refuse (a 400)
 //	no_done      no end marker ([DONE], message_stop, response.completed …)
 //	no_finish    no finish reason
 //	empty        no body at all
@@ -108,5 +111,6 @@
 // # Watching
 //
 // Provider.Requests tells what was asked, which rule decided and when a client went away; Provider.Counts counts. A
-// credential is kept as its last four characters.
+// credential is kept as its last four characters. Over HTTP, GET /mock/requests tells the same of the last 256 requests,
+// bodies and headers left out, as JSON; it is not a request of its own.
 package mock

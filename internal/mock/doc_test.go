@@ -48,7 +48,7 @@ func TestKeysAreDocumented(t *testing.T) {
 
 // Each key sets a field of its own.
 func TestFieldsAreDistinct(t *testing.T) {
-	values := []string{"1s", "1", "299", "json", "true", "x"}
+	values := []string{"1s", "1", "299", "json", "refuse", "true", "x"}
 	fields := (&Behaviour{}).fields()
 	seen := map[Point]string{}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {

@@ -202,6 +202,11 @@ func (x *exchange) event(e event, s *streaming) error {
 			return err
 		}
 		s.chunks++
+		if s.chunks == x.b.Noise {
+			if err := x.emit(event{kind: kindOpening, name: e.name, data: e.data[:len(e.data)/2]}, s); err != nil {
+				return err
+			}
+		}
 		if s.chunks == x.b.Malformed {
 			e.data = e.data[:len(e.data)/2]
 		}

@@ -60,6 +60,10 @@ var errOver = errors.New("exchange is over")
 
 // ServeHTTP answers one request.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == logPath {
+		p.serveLog(w, r)
+		return
+	}
 	seen := p.enter(r)
 	var err error
 	defer func() { p.leave(seen, errors.Is(err, errGone)) }()

@@ -115,6 +115,9 @@ func (responses) answer(j *job) answer {
 				"Previous response with id '%s' not found.", j.root.at("previous_response_id").str()))
 		}
 		j.readInput(before)
+		if e := j.refusesPrefill(); e != nil { // only now is it known how the conversation ends
+			return refused(e)
+		}
 		if !j.s.Lenient {
 			if e := j.checkResponsesItems(before, inputItems(j.root.at("input"))); e != nil {
 				return refused(e)

@@ -118,6 +118,11 @@ func (s *saying) speak(j *job) {
 		s.stop = stopSequence
 	}
 	pieces := j.b.pieces(text, size)
+	if last := j.last(); j.b.Prefill == Continue && last.role == roleModel {
+		if rest, ok := strings.CutPrefix(strings.Join(pieces, ""), last.text); ok {
+			pieces = (&Behaviour{}).pieces(rest, size)
+		}
+	}
 	if j.limit > 0 && j.b.Chunks == 0 {
 		left := max(0, j.limit-s.thought)
 		if left < len(pieces) {
