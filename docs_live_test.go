@@ -143,6 +143,7 @@ func TestLogFields(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	g.traffic(t)
+	g.ask(t, http.MethodPost, "/admin/v1/providers/first/breaker", `{"action":"close","reason":"a log line","for":"1h"}`)
 	fields := map[string]map[string]bool{}
 	gather := func() {
 		for line := range strings.Lines(g.log.String()) {
@@ -162,7 +163,7 @@ func TestLogFields(t *testing.T) {
 	for end := time.Now().Add(3 * time.Second); fields["discovery"] == nil && time.Now().Before(end); {
 		gather()
 	}
-	for _, msg := range []string{"request", "guard", "discovery", "attempt"} {
+	for _, msg := range []string{"request", "guard", "operator", "discovery", "attempt"} {
 		there := slices.DeleteFunc(slices.Sorted(maps.Keys(fields[msg])), func(name string) bool {
 			return name == "time" || name == "level" || name == "msg"
 		})
@@ -211,7 +212,7 @@ func TestRoutes(t *testing.T) {
 		if strings.Contains(path, "/responses/") {
 			id = g.keptAnswer(t)
 		}
-		path = strings.NewReplacer("{id}", id, "{model}", "fast").Replace(path)
+		path = strings.NewReplacer("{id}", id, "{model}", "fast", "{provider}", "first").Replace(path)
 		if status, body := g.ask(t, http.MethodPatch, path, ""); status != http.StatusMethodNotAllowed && !strings.HasPrefix(path, "/debug/") {
 			t.Errorf("PATCH %s answers %d: %s", path, status, body)
 		}
@@ -224,7 +225,10 @@ func TestRoutes(t *testing.T) {
 		prefixed("POST /v1", found(sources(t, "internal/wire/*/*.go"), `Path\(\) string \{ return "([^"]+)"`)),
 		prefixed("POST /v1beta/models/{model}:", found(source(t, "internal/app/build.go"), `"(\w+)": +\{Dialect: `)),
 		answerRoutes(t),
-		[]string{"GET /v1/models", "GET /v1/models/{id}", "GET /v1beta/models", "GET /v1beta/models/{id}", "GET /debug/pprof/"})
+		[]string{
+			"GET /v1/models", "GET /v1/models/{id}", "GET /v1beta/models", "GET /v1beta/models/{id}", "GET /debug/pprof/",
+			"POST /admin/v1/providers/{provider}/breaker",
+		})
 	same(t, "routes", documented, there)
 }
 

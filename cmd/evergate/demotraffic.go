@@ -63,3 +63,4 @@ func (demoScreen) GuardChanged(g *journal.Guard) {
 }
 
 func (demoScreen) DiscoveryChanged(*journal.Discovery) {}
+func (demoScreen) BreakerOperated(*journal.Order)      {}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evergate/internal/provider"
+	"evergate/internal/resilience"
 )
 
 // Sources are what the handler shows and does. All functions are safe for concurrent use; Health and Ready are called
@@ -21,6 +22,9 @@ type Sources struct {
 	// Reload loads the config anew and returns when it is in force, or says what is wrong with it. Calls come one at a
 	// time. nil: there is no config file to reload.
 	Reload func() []Problem
+	// Operate carries out an operator's order on a breaker of a provider that Health names (R31), by whom. Its errors are those
+	// of resilience.Machine.Operate.
+	Operate func(provider string, o resilience.Order, by string) error
 	// Metrics serves /metrics.
 	Metrics http.Handler
 }
@@ -97,9 +101,18 @@ type api struct {
 	reloading sync.Mutex // held while a reload is under way
 }
 
+// route is what a path answers.
+func (a *api) route(path string) (endpoint, bool) {
+	if name, ok := breakerPath(path); ok {
+		return endpoint{post: func(w http.ResponseWriter, r *http.Request) { a.breaker(w, r, name) }, who: a.guard.operator}, true
+	}
+	e, ok := a.routes[path]
+	return e, ok
+}
+
 // ServeHTTP implements http.Handler.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	e, ok := a.routes[r.URL.Path]
+	e, ok := a.route(r.URL.Path)
 	limit(w, r, e.slow)
 	if !ok {
 		// Who may not ask is not told which paths exist.
@@ -132,7 +145,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 const (
-	bodyTimeout  = 5 * time.Second  // for a body, which no route reads
+	bodyTimeout  = 5 * time.Second  // for a body, which is small or not read at all
 	writeTimeout = 30 * time.Second // for a client to take its answer
 )
 

@@ -83,7 +83,7 @@ func (a *api) reload(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusUnprocessableEntity, struct {
 		Error    errorBody `json:"error"`
 		Problems []Problem `json:"problems"`
-	}{errorBody{"the config has mistakes; the one in force stays", "invalid_config"}, problems})
+	}{errorBody{"the config has mistakes; the one in force stays", "invalid_config", ""}, problems})
 }
 
 func (a *api) profiles() {
@@ -101,13 +101,15 @@ func (a *api) profiles() {
 	a.routes[root+"symbol"] = endpoint{get: pprof.Symbol, post: pprof.Symbol, who: a.guard.operator}
 }
 
+// errorBody is what is wrong; Param names the field of the request that is.
 type errorBody struct {
 	Message string `json:"message"`
 	Code    string `json:"code"`
+	Param   string `json:"param,omitempty"`
 }
 
 func writeError(w http.ResponseWriter, status int, code, message string) {
-	writeJSON(w, status, map[string]errorBody{"error": {message, code}})
+	writeJSON(w, status, map[string]errorBody{"error": {message, code, ""}})
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {

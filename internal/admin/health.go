@@ -48,6 +48,17 @@ type Breaker struct {
 	OpenedAt            Time   `json:"opened_at"`
 	RetryAt             Time   `json:"retry_at"`
 	Offences            int    `json:"offences"`
+	// RampUntil is when it has all of its traffic again; absent when it has (R34).
+	RampUntil Time `json:"ramp_until,omitzero"`
+	// Operator is the order that holds it; absent when none does (R31).
+	Operator *Operator `json:"operator,omitempty"`
+}
+
+// Operator is an operator's order in force: open or close, why, and until when; null: until the next one.
+type Operator struct {
+	Action string `json:"action"`
+	Reason string `json:"reason"`
+	Until  Time   `json:"until"`
 }
 
 // Credential is a credential's cooldown; State is ok or cooldown.
@@ -105,14 +116,16 @@ func NewProvider(v resilience.View, p route.ProviderModels, inFlight int, latenc
 		LastChecked: Time(p.LastChecked),
 		InFlight:    inFlight,
 		Latency:     latency,
-		Breaker: Breaker{
-			State: v.Breaker.State.String(), Trip: v.Breaker.Trip, ConsecutiveFailures: v.Breaker.ConsecutiveFailures,
-			FailuresTotal: v.Breaker.FailuresTotal, OpenedAt: Time(v.Breaker.OpenedAt), RetryAt: Time(v.Breaker.RetryAt),
-			Offences: v.Breaker.Offences,
-		},
+		Breaker:     newBreaker(&v.Breaker),
 		Credentials: make(map[string]Credential, len(v.Credentials)),
 		Lockouts:    make([]Lockout, 0, len(v.Lockouts)),
 		Message:     p.Message, Stale: p.Stale, Disabled: p.Disabled,
+	}
+	if v.Scope != resilience.PerProvider {
+		out.Breakers = make(map[string]Breaker, len(v.Models))
+		for i := range v.Models {
+			out.Breakers[v.Models[i].Model] = newBreaker(&v.Models[i].BreakerView)
+		}
 	}
 	for _, c := range v.Credentials {
 		out.Credentials[c.Name] = Credential{State: c.State, Level: c.Level, CooldownUntil: Time(c.Until), Reason: string(c.Reason)}
@@ -123,6 +136,17 @@ func NewProvider(v resilience.View, p route.ProviderModels, inFlight int, latenc
 		})
 	}
 	return out
+}
+
+func newBreaker(v *resilience.BreakerView) Breaker {
+	b := Breaker{
+		State: v.State.String(), Trip: v.Trip, ConsecutiveFailures: v.ConsecutiveFailures, FailuresTotal: v.FailuresTotal,
+		OpenedAt: Time(v.OpenedAt), RetryAt: Time(v.RetryAt), Offences: v.Offences, RampUntil: Time(v.RampUntil),
+	}
+	if o := &v.Order; o.Action != resilience.NoAction {
+		b.Operator = &Operator{Action: o.Action.String(), Reason: o.Reason, Until: Time(o.Until)}
+	}
+	return b
 }
 
 // usable says whether a request could be answered by the provider, as far as discovery and its breaker tell.

@@ -22,6 +22,7 @@ func RenderStatus(w io.Writer, h Health, now time.Time, color bool) error {
 	if len(names) > 0 {
 		s.providers(&h, names)
 		s.blocked(&h, names)
+		s.operated(&h, names)
 		s.troubled(&h, names)
 	}
 	s.instances(&h)
@@ -121,6 +122,31 @@ func (s *status) blocked(h *Health, names []string) {
 	}
 }
 
+// operated lists what operators hold open or closed, and why.
+func (s *status) operated(h *Health, names []string) {
+	var rows [][]cell
+	add := func(provider, what string, b Breaker) {
+		if o := b.Operator; o != nil {
+			until := left(o.Until, s.now)
+			if until == none {
+				until = "until further notice"
+			}
+			rows = append(rows, []cell{{text: provider}, {text: what}, {text: o.Action, paint: fair}, {text: until}, {text: o.Reason}})
+		}
+	}
+	for _, name := range names {
+		p := h.Providers[name]
+		add(name, "all of it", p.Breaker)
+		for _, model := range slices.Sorted(maps.Keys(p.Breakers)) {
+			add(name, "model "+model, p.Breakers[model])
+		}
+	}
+	if len(rows) > 0 {
+		s.out.WriteString("\nHeld by operators\n")
+		s.table("  ", slices.Concat([][]cell{heads("PROVIDER", "WHAT", "ACTION", "ENDS IN", "REASON")}, rows))
+	}
+}
+
 // troubled tells why providers are not healthy.
 func (s *status) troubled(h *Health, names []string) {
 	var rows [][]cell
@@ -175,6 +201,12 @@ func statusCell(p *Provider) cell {
 func breakerCell(b *Breaker) cell {
 	switch b.State {
 	case "closed":
+		switch {
+		case b.Trip != "":
+			return cell{"closed (" + b.Trip + ")", fair}
+		case !time.Time(b.RampUntil).IsZero():
+			return cell{"closed (ramping)", fair}
+		}
 		return cell{"closed", good}
 	case "half_open":
 		return cell{"half-open", fair}
@@ -188,7 +220,7 @@ func breakerCell(b *Breaker) cell {
 // countdownCell is breakerCell with the time until the next probe.
 func (s *status) countdownCell(b *Breaker) cell {
 	c := breakerCell(b)
-	if until := left(b.RetryAt, s.now); b.State == "open" && until != none {
+	if until := left(b.RetryAt, s.now); b.State == "open" && until != none && b.Operator == nil {
 		c.text += ", probe in " + until
 	}
 	return c

@@ -47,7 +47,14 @@ func outage() Health {
 				Credentials: map[string]Credential{"default": {State: "ok"}},
 			},
 			"müller": {Status: "healthy", LastChecked: in(-2 * time.Hour), Breaker: closed},
-			"old":    {Status: "unhealthy", Disabled: true, Message: "disabled", Breaker: closed},
+			"held": {
+				Status: "healthy", Breaker: Breaker{State: "closed", Trip: "operator", ConsecutiveFailures: 9, FailuresTotal: 9, Operator: &Operator{Action: "close", Reason: "their status page says it is fine"}},
+				Breakers: map[string]Breaker{
+					"m1": {State: "open", Trip: "operator", RetryAt: in(2 * time.Minute), Operator: &Operator{Action: "open", Reason: "maintenance\x1b[2J", Until: in(2 * time.Minute)}},
+				},
+			},
+			"back": {Status: "healthy", Breaker: Breaker{State: "closed", RampUntil: in(time.Minute)}},
+			"old":  {Status: "unhealthy", Disabled: true, Message: "disabled", Breaker: closed},
 		},
 		Instances: []Instance{{ID: "a1", Self: true, LastSeen: in(0)}, {ID: "b2", LastSeen: in(-5 * time.Second), LagMS: 120}},
 	}

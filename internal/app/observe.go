@@ -35,7 +35,7 @@ func (a *App) providerStates() []telemetry.ProviderState {
 			continue
 		}
 		s := p.Snapshot(now)
-		state := telemetry.ProviderState{Name: name, Breaker: s.Guards.Breaker.State.String(), ModelsLocked: len(s.Guards.Lockouts)}
+		state := telemetry.ProviderState{Name: name, Breaker: s.Guards.Worst().String(), ModelsLocked: len(s.Guards.Lockouts)}
 		for _, c := range s.Guards.Credentials {
 			if c.Reason != "" {
 				state.CredentialsCooling++

@@ -7,13 +7,14 @@ import (
 
 	"evergate/internal/admin"
 	"evergate/internal/config"
+	"evergate/internal/resilience"
 	"evergate/internal/route"
 )
 
 // adminHandler is what operators ask.
 func (a *App) adminHandler() http.Handler {
 	cfg := a.config.Load()
-	sources := admin.Sources{Health: a.healthView, Ready: a.ready, Metrics: a.metrics.Handler()}
+	sources := admin.Sources{Health: a.healthView, Ready: a.ready, Metrics: a.metrics.Handler(), Operate: a.operate}
 	if a.opts.Load != nil {
 		sources.Reload = a.reloadProblems
 	}
@@ -47,6 +48,15 @@ func (a *App) reloadProblems() []admin.Problem {
 	default:
 		return []admin.Problem{{Message: err.Error()}}
 	}
+}
+
+// operate is Operate for the admin API.
+func (a *App) operate(provider string, o resilience.Order, by string) error {
+	p := a.health.Provider(provider)
+	if p == nil {
+		return errors.New("the provider has just gone: the config was reloaded")
+	}
+	return p.Operate(time.Now(), o, by)
 }
 
 // healthView is the reply of GET /admin/v1/health.

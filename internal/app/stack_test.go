@@ -39,6 +39,7 @@ type recorder struct {
 	requests []journal.Request
 	attempts []journal.Attempt
 	guards   []journal.Guard
+	orders   []journal.Order
 }
 
 func (r *recorder) RequestEnded(f *journal.Request) {
@@ -60,6 +61,12 @@ func (r *recorder) GuardChanged(f *journal.Guard) {
 }
 
 func (r *recorder) DiscoveryChanged(*journal.Discovery) {}
+
+func (r *recorder) BreakerOperated(o *journal.Order) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.orders = append(r.orders, *o)
+}
 
 // last gives the last request's fact.
 func (r *recorder) last() journal.Request {

@@ -39,6 +39,10 @@ type Call struct {
 	Start  time.Time
 	// Strict: a candidate that would lose something of the request is unable to serve it (CONTRACT §3).
 	Strict bool
+	// Hedge says when a second candidate is started (R71).
+	Hedge route.Hedge
+	// Resume: a stream that breaks is to be gone on with (R70).
+	Resume bool
 	// Keep: the caller wants the answer, or what ended its stream, in Result.Answer.
 	Keep bool
 	// Canonical is the request in no vendor's words, decoded when the first translation needs it.
@@ -94,6 +98,8 @@ type Result struct {
 	Reply     wire.Reply
 	// Answer is a copy of a translated answer's body, or of the data of the event that ended its stream; only with Keep.
 	Answer []byte
+	// Resumed: the answer was completed by another attempt than began it: nobody but the gateway has it whole.
+	Resumed bool
 	// Said is what the client of a stream was told of it.
 	Said wire.Said
 	// Lost is as in Head, at the end.

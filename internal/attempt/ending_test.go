@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evergate/internal/failover"
 	"evergate/internal/fault"
 	"evergate/internal/health"
 	"evergate/internal/resilience"
@@ -337,15 +338,15 @@ func TestThousandWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{scripts: []scripted{{status: 503}}}
 		b := newBench(t, func(s *resilience.Settings, _ *route.Timeouts) { s.Retry.MaxRetries, s.Retry.SameTarget = 3, 0 }, u)
-		b.runner.waiting.Store(maxWaiting)
+		b.runner.waiting.Store(failover.MaxWaiting)
 		if r := b.ask(t.Context(), &client{}); r.Attempts != 1 || !r.Final.Retried {
 			t.Errorf("%d attempts, want 1; retried %t", r.Attempts, r.Final.Retried)
 		}
-		b.runner.waiting.Store(maxWaiting - 1)
+		b.runner.waiting.Store(failover.MaxWaiting - 1)
 		if r := b.ask(t.Context(), &client{}); r.Attempts < 2 {
 			t.Errorf("%d attempts with room for one to wait", r.Attempts)
 		}
-		if n := b.runner.waiting.Load(); n != maxWaiting-1 {
+		if n := b.runner.waiting.Load(); n != failover.MaxWaiting-1 {
 			t.Errorf("%d wait afterwards", n)
 		}
 	})

@@ -3,6 +3,7 @@ package attempt
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -42,30 +43,60 @@ type exchange struct {
 	progress  wire.Progress
 	// translation is nil where the upstream speaks the client's dialect.
 	translation wire.Translation
-	out         *Buffer  // the request as written for this target, until it is sent; nil: the client's own
-	unsealed    bool     // R10's repair was made
-	unsealing   []string // and left this out, in the client's own dialect
-	step        int      // index of this attempt's entry in the trail, once it has one
+	out         *Buffer    // the request as written for this target, until it is sent; nil: the client's own
+	seam        *wire.Seam // R70: the answer can be gone on with, or goes on; nil: neither
+	restart     bool       // it is asked anew: the target refused the answer's beginning
+	prefilled   bool       // the request ends in the answer's beginning
+	answering   bool       // the client has something of this answer
+	unsealed    bool       // R10's repair was made
+	unsealing   []string   // and left this out, in the client's own dialect
+	step        int        // index of this attempt's entry in the trail, once it has one
+	dropped     int        // malformed events that were left out
 	noted       bool
+	read        bool // the body is read as an answer, and to be closed
 	settled     bool // the permit is
+	armed       bool // a hedge may be started beside it
+	outrun      bool // another one answered first (R71)
+	// Once the permit is settled: how long it took, and the provider's failures in a row before.
+	took           time.Duration
+	failuresBefore int
+	hedge          *hedge // nil: it is none
 }
 
 // do performs the exchange and hands the answer to the sink; nil: a whole answer was delivered.
 func (e *exchange) do() *fault.Fault {
+	e.begin()
+	defer e.close()
+	return e.own(e.answer())
+}
+
+// begin starts the exchange's clock; close must follow.
+func (e *exchange) begin() {
 	ctx, cancel := context.WithCancelCause(e.parent)
-	defer cancel(nil)
 	e.ctx = ctx
 	e.watch.begin(e, cancel)
-	defer e.watch.stop()
-	resp, f := e.ask()
+}
+
+// close ends what is under way.
+func (e *exchange) close() {
+	e.watch.stop()
+	if e.read {
+		_ = e.resp.Body.Close() // nothing is left to be lost
+	}
+	e.watch.cancel(nil)
+}
+
+// answer asks, and takes the answer as far as it may go.
+func (e *exchange) answer() *fault.Fault {
+	resp, f := e.ask() //nolint:bodyclose // close does
 	if f != nil {
-		return e.own(f)
+		return f
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing is left to be lost
+	e.read = true
 	if e.x.c.Request.Stream {
-		return e.own(e.stream(resp))
+		return e.stream(resp)
 	}
-	return e.own(e.plain(resp))
+	return e.plain(resp)
 }
 
 // ask sends the request and gives a 2xx response, whose body the caller closes. A refusal of sealed thoughts is
@@ -73,6 +104,9 @@ func (e *exchange) do() *fault.Fault {
 func (e *exchange) ask() (*http.Response, *fault.Fault) {
 	resp, f := e.head2xx()
 	if f != nil && f.Seal && e.unseal() {
+		resp, f = e.head2xx()
+	}
+	if f != nil && e.prefilled && refusesPrefill(f) && e.anew() {
 		resp, f = e.head2xx()
 	}
 	return resp, f
@@ -96,12 +130,11 @@ func (e *exchange) head2xx() (*http.Response, *fault.Fault) {
 func (e *exchange) send() (*http.Response, *fault.Fault) {
 	c, buf := e.x.c, e.out
 	if buf == nil { // the client's own bytes go out
-		c.Body.Retain()
-		buf = c.Body
+		buf = e.retained()
 	}
 	e.out = nil
 	return e.leg.Upstream.Send(e.ctx, &Outgoing{
-		Dialect: e.leg.Dialect.Name(), Model: e.leg.Target.Model, Translated: e.translation != nil, Header: c.Header,
+		Dialect: e.leg.Dialect.Name(), Model: e.leg.Target.Model, Translated: e.foreign(), Header: c.Header,
 		Body: buf.B, Credential: e.credential, Stream: c.Request.Stream, Release: buf.Release,
 	})
 }
@@ -109,23 +142,33 @@ func (e *exchange) send() (*http.Response, *fault.Fault) {
 // write writes the request for this target: the client's bytes with a few spans changed, or a translation. The fault
 // says why the target cannot be asked (R46).
 func (e *exchange) write() *fault.Fault {
+	if f := e.otherSpace(); f != nil {
+		return f
+	}
 	c := e.x.c
 	w := wire.Rewrite{
 		Model: e.leg.Target.Model, AskUsage: e.asksUsage(), Params: e.leg.Target.Params, OmitModel: e.leg.OmitModel,
 	}
-	if e.leg.Dialect.Name() != c.Dialect.Name() {
+	if e.foreign() {
 		return e.translate(w)
+	}
+	if f := e.listen(); f != nil {
+		return f
 	}
 	buf := GetBuffer(len(c.Request.Body) + len(w.Model) + 64)
 	body := c.Dialect.AppendRequest(buf.B, &c.Request, w)
 	if len(body) > 0 && &body[0] == &c.Request.Body[0] {
 		buf.Release()
-		return nil
+	} else {
+		buf.B = body
+		e.out = buf
 	}
-	buf.B = body
-	e.out = buf
+	e.prefill()
 	return nil
 }
+
+// foreign says whether the provider speaks another dialect than the client.
+func (e *exchange) foreign() bool { return e.leg.Dialect.Name() != e.x.c.Dialect.Name() }
 
 // asksUsage: where the provider can say usage in a stream and the client did not ask, it is asked for (CONTRACT §3).
 func (e *exchange) asksUsage() bool {
@@ -138,20 +181,29 @@ func (e *exchange) refused(resp *http.Response) *fault.Fault {
 	e.watch.hasten(errorBodyTimeout)
 	buf := GetBuffer(4096)
 	defer buf.Release()
-	_ = readAll(resp.Body, buf, maxErrorBody)
+	broken := readAll(resp.Body, buf, maxErrorBody)
 	code, message := e.leg.Dialect.ReadError(buf.B)
 	f := e.leg.Upstream.Classify(resp.StatusCode, resp.Header, buf.B, code, message)
+	if f.Class == fault.Rejected && code == "" && message == "" && wordless(e.ctx, broken) {
+		return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Reset, Message: "the upstream's refusal broke off before its reason", Cause: broken})
+	}
 	if e.leg.Dialect.Side() && routeMissing(f, e.leg.Target.Model) {
 		missing := *f
 		missing.Class = fault.RouteMissing
 		return &missing
 	}
-	if e.translation != nil && f.Body != nil { // its body is in no form that the client's SDK reads
+	if e.foreign() && f.Body != nil { // its body is in no form that the client's SDK reads
 		said := *f
 		said.Body = nil
 		return &said
 	}
 	return f
+}
+
+// wordless says whether a refusal's body was lost with the connection: nobody knows then what was refused, the request or
+// a signature in it, and what cannot be known is no answer to give to a client. A body that is slow or too long is neither.
+func wordless(ctx context.Context, err error) bool {
+	return err != nil && !errors.Is(err, io.ErrShortBuffer) && ctx.Err() == nil
 }
 
 // routeMissing says whether a refusal means that the server does not have the route (R9): a 405 or 501, or a 404 whose
@@ -176,13 +228,17 @@ func routeMissing(f *fault.Fault, model string) bool {
 // own says whose doing a fault was: an attempt that ended because the client left, or the gateway stops, is nobody's
 // fault (R13), whatever error it came out as.
 func (e *exchange) own(f *fault.Fault) *fault.Fault {
-	if f == nil {
-		return nil
+	if f == nil || f == parked {
+		return f
+	}
+	if context.Cause(e.ctx) == errOutrun { //nolint:errorlint // it is no other's
+		e.outrun = true
+		return &fault.Fault{Class: fault.ClientGone, Cause: errOutrun}
 	}
 	if e.parent.Err() != nil {
 		return &fault.Fault{Class: fault.ClientGone, Cause: context.Cause(e.parent)}
 	}
-	if e.translation != nil {
+	if e.foreign() {
 		return meant(f)
 	}
 	return f
@@ -205,35 +261,67 @@ func meant(f *fault.Fault) *fault.Fault {
 
 // finish settles the permit, completes the trail and states the attempt.
 func (e *exchange) finish(f *fault.Fault) (failuresBefore int) {
-	now := e.x.now
+	x := e.x
+	answered := e.answering
+	if !e.settled {
+		e.settle(x.now, f, answered)
+	}
+	e.note(f)
+	step := &x.res.Steps[e.step]
+	step.Duration, step.Wasted = e.took, e.wasted()
+	x.busy(e)
+	x.res.Dropped += e.dropped
+	if answered {
+		x.res.Reply, x.res.Said, x.res.Lost = e.progress.Reply, e.said(), e.lost()
+	}
+	if answered && x.res.Resumed {
+		x.res.Reply.Usage = e.seam.Usage()
+	}
+	return e.failuresBefore
+}
+
+// settle settles the permit and states the attempt. It touches nothing but the exchange.
+func (e *exchange) settle(now time.Time, f *fault.Fault, answered bool) {
 	outcome := health.OutcomeOf(f)
 	if f != nil && f.Class == fault.ClientGone && e.silentTooLong(now) {
 		outcome.Class = fault.Timeout
 	}
-	m := health.Measured{Total: now.Sub(e.start)}
+	m := health.Measured{Total: now.Sub(e.start), Stream: e.x.c.Request.Stream, Outrun: e.outrun}
 	if !e.firstByte.IsZero() {
 		m.FirstByte = e.firstByte.Sub(e.start)
 	}
 	if !e.content.IsZero() {
 		m.FirstContent = e.content.Sub(e.start)
 	}
-	failuresBefore = e.permit.Settle(now, outcome, m)
-	e.settled = true
-	e.note(f)
-	step := &e.x.res.Steps[e.step]
-	step.Duration = now.Sub(e.start)
-	e.x.res.Upstream += step.Duration
+	e.failuresBefore = e.permit.Settle(now, outcome, m)
+	e.settled, e.took = true, m.Total
+	status, reason := e.outcome(f)
 	fact := journal.Attempt{
-		Provider: step.Provider, Model: step.Model, Credential: step.Credential, ModelLabel: e.leg.Label,
-		Outcome: step.Reason, Why: step.Why, Status: step.Status, Duration: step.Duration, FirstContent: m.FirstContent,
-		FromProvider: e.x.lostProvider, FromReason: e.x.lostReason,
+		Provider: e.leg.Target.Provider, Model: e.leg.Target.Model, Credential: e.credential, ModelLabel: e.leg.Label,
+		Outcome: reason, Why: string(e.move.Why), Status: status, Duration: m.Total, FirstContent: m.FirstContent,
 	}
-	if e.x.res.Leg == e.leg && (f == nil || e.x.res.Committed) {
-		e.x.res.Reply, e.x.res.Said, e.x.res.Lost = e.progress.Reply, e.said(), e.lost()
+	if e.hedge != nil {
+		fact.Hedge, fact.Won = true, answered
+	} else {
+		fact.FromProvider, fact.FromReason = e.x.lostProvider, e.x.lostReason
+	}
+	if answered || e.outrun {
 		fact.Usage = journal.Usage(e.progress.Reply.Usage)
 	}
 	e.x.r.Journal.AttemptEnded(&fact)
-	return failuresBefore
+}
+
+// outcome is what the trail and the metrics say of the attempt: the upstream's status and a word.
+func (e *exchange) outcome(f *fault.Fault) (status int, reason string) {
+	switch {
+	case f == nil:
+		return e.status, "ok"
+	case e.outrun:
+		return e.status, outrunWord
+	case f.Status != 0:
+		return f.Status, f.Class.String()
+	}
+	return e.status, f.Class.String()
 }
 
 // release settles the permit of an exchange that did not come to its end: of a panic on the way, in a sink or a dialect,
@@ -244,6 +332,7 @@ func (e *exchange) release() {
 		e.out = nil
 	}
 	if !e.settled {
+		e.settled = true
 		e.permit.Settle(time.Now(), health.OutcomeOf(&fault.Fault{}), health.Measured{})
 	}
 }
@@ -263,32 +352,54 @@ func (e *exchange) silentTooLong(now time.Time) bool {
 
 // note puts this attempt into the trail, or corrects its entry.
 func (e *exchange) note(f *fault.Fault) {
-	if !e.noted {
-		e.noted = true
-		e.step = len(e.x.res.Steps)
-		e.x.res.Attempts++
-		e.x.res.Steps = append(e.x.res.Steps, journal.Step{
-			Provider: e.leg.Target.Provider, Model: e.leg.Target.Model,
-			Credential: e.credential, Why: string(e.move.Why), Start: e.start,
-		})
-	}
+	e.enter()
 	s := &e.x.res.Steps[e.step]
-	s.Status, s.Reason = e.status, "ok"
+	s.Status, s.Reason = e.outcome(f)
 	if f != nil {
-		s.Reason, s.Message = f.Class.String(), f.Message
-		if f.Status != 0 {
-			s.Status = f.Status
-		}
-		if e.resp != nil && !e.x.res.Committed {
+		s.Message = f.Message
+		if e.resp != nil && !e.x.res.Committed && !e.outrun {
 			e.x.res.Header = e.resp.Header
 		}
 	}
 }
 
+// enter puts this attempt into the trail, if it is not there.
+func (e *exchange) enter() {
+	if e.noted {
+		return
+	}
+	e.noted = true
+	e.step = len(e.x.res.Steps)
+	e.x.res.Attempts++
+	seam := 0
+	if e.x.seam != nil {
+		seam = e.x.seam.Len()
+	}
+	e.x.res.Steps = append(e.x.res.Steps, journal.Step{
+		Provider: e.leg.Target.Provider, Model: e.leg.Target.Model,
+		Credential: e.credential, Why: string(e.move.Why), Seam: seam, Start: e.start,
+	})
+}
+
+// retained is the client's own body, to be released.
+func (e *exchange) retained() *Buffer {
+	buf := e.x.c.Body
+	if e.hedge != nil { // that may be let go of while the hedge is on its own
+		buf = e.hedge.body
+	}
+	buf.Retain()
+	return buf
+}
+
 // head is what the sink may say about this answer.
 func (e *exchange) head(stream bool, length int) *Head {
-	e.note(nil)
-	e.x.res.Leg, e.x.res.Header, e.x.res.Committed = e.leg, e.resp.Header, true
+	if e.hedge == nil {
+		e.note(nil)
+	}
+	if e.armed || e.hedge != nil {
+		e.x.noteRace(e)
+	}
+	e.x.res.Leg, e.x.res.Header, e.x.res.Committed, e.answering = e.leg, e.resp.Header, true, true
 	e.x.res.FirstContent = e.content
 	return &Head{
 		Leg: e.leg, Header: e.resp.Header, Length: length, Stream: stream, Steps: e.x.res.Steps, Attempts: e.x.res.Attempts,
@@ -301,6 +412,8 @@ func (e *exchange) head(stream bool, length int) *Head {
 func (e *exchange) forget() {
 	e.x.c.Canonical = nil
 	switch {
+	case e.seam != nil: // the body may be needed again
+		e.translation.Forget()
 	case e.translation != nil:
 		e.translation.Forget() // the body stays: an answer may quote its tools
 	case !e.x.c.Keep:

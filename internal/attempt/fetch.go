@@ -2,9 +2,11 @@ package attempt
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
+	"evergate/internal/failover"
 	"evergate/internal/fault"
 	"evergate/internal/health"
 	"evergate/internal/resilience"
@@ -15,10 +17,10 @@ import (
 // says everything else, blocked providers included (503 with the block's reason as its message).
 func (r *Runner) Fetch(ctx context.Context, leg *Leg, out *Outgoing) (*http.Response, *fault.Fault) {
 	now := time.Now()
-	credential, block, ok := leg.Guards.Pick(now, leg.Target.Model, func(int) bool { return false })
+	credential, block, ok := leg.Guards.Pick(now, leg.Target.Model, rand.Float64(), func(int) bool { return false }) //nolint:gosec // load spreading, not secrets
 	var permit health.Permit
 	if ok {
-		permit, block = leg.Guards.Admit(now, credential, leg.Target.Model, now.Add(lease(leg.Target.Timeouts, false)), false)
+		permit, block = leg.Guards.Admit(now, credential, leg.Target.Model, now.Add(failover.Lease(leg.Target.Timeouts, false)), false)
 	}
 	if !ok || block.Blocked() {
 		return nil, blocked(block, now)

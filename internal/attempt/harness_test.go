@@ -176,6 +176,7 @@ func (silentJournal) RequestEnded(*journal.Request)       {}
 func (silentJournal) AttemptEnded(*journal.Attempt)       {}
 func (silentJournal) GuardChanged(*journal.Guard)         {}
 func (silentJournal) DiscoveryChanged(*journal.Discovery) {}
+func (silentJournal) BreakerOperated(*journal.Order)      {}
 
 // bench is a Runner with upstreams of the names a, b, …, in this order.
 type bench struct {

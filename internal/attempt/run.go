@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,14 +13,11 @@ import (
 	"evergate/internal/health"
 	"evergate/internal/journal"
 	"evergate/internal/resilience"
-	"evergate/internal/route"
+	"evergate/internal/wire"
 )
 
 // ErrShutdown is the cause of a context that ended because the gateway stops and the grace period is over.
 var ErrShutdown = errors.New("gateway is shutting down")
-
-// maxWaiting bounds the requests of one process that sleep between attempts (R52).
-const maxWaiting = 1000
 
 // Runner runs failover sessions. Safe for concurrent use.
 type Runner struct {
@@ -34,10 +32,17 @@ type run struct {
 	c        *Call
 	sink     Sink
 	now      time.Time // the moment of the decision at hand
+	rnd      float64   // the request's own number: what guards decide by chance stays decided (R34)
 	move     failover.Move
 	deadline time.Time // of timeouts.total; zero: none
 	res      Result
 	session  failover.Session
+	covered  time.Duration // since the request began: so far the time in upstreams is counted
+	gate     atomic.Uint32
+	mu       sync.Mutex   // of race, and of what a hedge's start changes: session, trail and the canonical request
+	race     *race        // nil: there was no hedge
+	seam     *wire.Seam   // of a stream that has begun and can be resumed; nil: there is none
+	broke    *fault.Fault // what broke it first; nil: nothing did
 	space    [4]failover.Target
 	steps    [2]journal.Step
 	first    exchange // most requests make one attempt
@@ -57,7 +62,7 @@ func (r *Runner) Run(ctx context.Context, c *Call, sink Sink) *Result {
 
 // begin opens the session and notes what is blocked (R50).
 func (r *Runner) begin(c *Call, sink Sink) *run {
-	x := &run{r: r, c: c, sink: sink, now: c.Start}
+	x := &run{r: r, c: c, sink: sink, now: c.Start, rnd: rand.Float64()} //nolint:gosec // load spreading, not secrets
 	x.res.Steps = x.steps[:0]
 	if total := c.Legs[0].Target.Timeouts.Total; total > 0 {
 		x.deadline = c.Start.Add(total)
@@ -97,13 +102,18 @@ func (x *run) next() failover.Kind {
 	}
 }
 
-// stop says how a request ends that got no answer (R55).
-func (x *run) stop() { x.res.Final = x.session.Final(x.now, x) }
+// stop says how a request ends that got no answer (R55), or not the whole of it.
+func (x *run) stop() {
+	x.res.Final = x.session.Final(x.now, x)
+	if x.broke != nil && x.res.Final.Ending != failover.ClientLeft {
+		x.res.Final = failover.Final{Ending: failover.CutShort, Fault: x.broke}
+	}
+}
 
 // wait sleeps between attempts; true: the client went away, and the request has ended. With too many sleepers it tells
 // the session and does not.
 func (x *run) wait(ctx context.Context, d time.Duration) (ended bool) {
-	if x.r.waiting.Add(1) > maxWaiting {
+	if x.r.waiting.Add(1) > failover.MaxWaiting {
 		x.r.waiting.Add(-1)
 		x.session.Refused()
 		return false
@@ -124,7 +134,7 @@ func (x *run) wait(ctx context.Context, d time.Duration) (ended bool) {
 // Pick implements failover.Guards.
 func (x *run) Pick(t int, skip func(int) bool) (int, resilience.Block, bool) {
 	leg := &x.c.Legs[t]
-	return leg.Guards.Pick(x.now, leg.Target.Model, skip)
+	return leg.Guards.Pick(x.now, leg.Target.Model, x.rnd, skip)
 }
 
 // noteSkips puts what was passed over into the trail (R50).
@@ -149,18 +159,31 @@ func (x *run) try(ctx context.Context) (ended bool) {
 		e = new(exchange)
 	}
 	defer e.release()
-	if !x.ready(e) || !x.admit(e) {
+	if !x.ready(e, x.move) || !x.admit(e) {
 		return false
 	}
 	e.parent = ctx
-	return x.conclude(e, e.do())
+	x.arm(e)
+	f := e.do()
+	if x.raced(e) {
+		return x.concludeRace(e, f)
+	}
+	return x.conclude(e, f)
+}
+
+// busy counts the time of an attempt that is over; of several at a time it counts once.
+func (x *run) busy(e *exchange) {
+	from := e.start.Sub(x.c.Start)
+	if to := from + e.took; to > x.covered {
+		x.res.Upstream += to - max(from, x.covered)
+		x.covered = to
+	}
 }
 
 // ready writes the request for the move's target; false: its API cannot say it (R46), and that is in the trail. It
 // comes before the permit, so that it costs no guard anything.
-func (x *run) ready(e *exchange) bool {
-	m := &x.move
-	e.x, e.leg, e.move, e.settled = x, &x.c.Legs[m.Target], *m, true // there is no permit yet
+func (x *run) ready(e *exchange, m failover.Move) bool {
+	e.x, e.leg, e.move, e.settled = x, &x.c.Legs[m.Target], m, true // there is no permit yet
 	f := e.write()
 	if f == nil {
 		return true
@@ -168,17 +191,17 @@ func (x *run) ready(e *exchange) bool {
 	x.res.Steps = append(x.res.Steps, journal.Step{
 		Provider: e.leg.Target.Provider, Model: e.leg.Target.Model, Skipped: true, Reason: f.Class.String(), Message: f.Message, Start: x.now,
 	})
-	x.session.Unable(*m, f)
+	x.session.Unable(m, f)
 	return false
 }
 
 // admit asks for the permit and prepares the exchange; false: it was refused, and that is in the trail.
 func (x *run) admit(e *exchange) bool {
-	m := &x.move
+	m := &e.move
 	leg := &x.c.Legs[m.Target]
-	e.limits = cut(leg.Target.Timeouts, x.now, x.deadline, m.Untried)
+	e.limits = failover.Cut(leg.Target.Timeouts, x.now, x.deadline, m.Untried)
 	var block resilience.Block
-	e.permit, block = leg.Guards.Admit(x.now, m.Credential, leg.Target.Model, x.now.Add(lease(e.limits, x.c.Request.Stream)), m.Force)
+	e.permit, block = leg.Guards.Admit(x.now, m.Credential, leg.Target.Model, x.now.Add(failover.Lease(e.limits, x.c.Request.Stream)), m.Force)
 	if block.Blocked() {
 		x.noteSkip(leg, leg.Guards.CredentialName(m.Credential), block)
 		x.session.Denied(*m)
@@ -197,42 +220,14 @@ func (x *run) conclude(e *exchange, f *fault.Fault) (ended bool) {
 		x.res.OK = true
 		return true
 	}
-	x.session.Failed(x.now, x, e.move, f, before, rand.Float64()) //nolint:gosec // jitter, not secrets
 	x.lostProvider, x.lostReason = e.leg.Target.Provider, f.Class.String()
-	if x.res.Committed || f.Class == fault.ClientGone {
+	if x.resume(e, f) {
+		return false
+	}
+	x.session.Failed(x.now, x, e.move, x.asWhileResuming(f), before, rand.Float64()) //nolint:gosec // jitter, not secrets
+	if e.answering || f.Class == fault.ClientGone {
 		x.stop()
 		return true
 	}
 	return false
-}
-
-// cut shortens an attempt's limits to the time left, and to half of it while an untried candidate remains (R54).
-func cut(t route.Timeouts, now, deadline time.Time, untried bool) route.Timeouts {
-	if deadline.IsZero() {
-		return t
-	}
-	left := max(deadline.Sub(now), time.Millisecond)
-	if untried {
-		left /= 2
-	}
-	shorten := func(d *time.Duration) {
-		if *d == 0 || *d > left {
-			*d = left
-		}
-	}
-	shorten(&t.Attempt)
-	shorten(&t.FirstChunk)
-	return t
-}
-
-// lease is how long a probe slot is kept for an attempt that never settles (R33).
-func lease(t route.Timeouts, stream bool) time.Duration {
-	d := t.Attempt
-	if stream {
-		d = t.FirstChunk
-	}
-	if d == 0 {
-		d = 10 * time.Minute
-	}
-	return d + time.Second // its own timeout comes first
 }

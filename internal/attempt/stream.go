@@ -42,34 +42,84 @@ type relay struct {
 	ended    bool // the end marker was passed on
 	wrote    bool // something was written since the last flush
 	full     bool // the last read filled a small buffer
+	known    bool // it is known to be a stream
+	// Of a hedge that is parked: the event that it is to begin with, and the error, if any, that ended the body.
+	first *pending
+	err   error
+	usage *wire.Usage // of a plain reply that is told as a stream
+}
+
+// pending is an event that was judged, and what became of it is not yet decided.
+type pending struct {
+	frame sse.Frame
+	event wire.Event
+	start int
 }
 
 // stream relays a streamed reply; before the first content event every trouble is a fault that may be retried.
 func (e *exchange) stream(resp *http.Response) *fault.Fault {
-	e.x.sink.Answering()
-	r := &relay{e: e, buf: GetBuffer(readSize), withhold: e.asksUsage() && e.translation == nil}
+	if e.hedge == nil { // else the sink is in another's hands
+		e.x.sink.Answering()
+	}
+	r := relay{e: e, buf: GetBuffer(readSize), withhold: e.asksUsage() && e.translation == nil}
 	r.split.Whole = wire.WholeEvent
+	f := r.run(resp.Body)
+	if f == parked {
+		e.hedge.relay = r
+		return f
+	}
+	r.buf.Release()
+	return f
+}
+
+// goOn goes on with a stream that was parked, from the event that it is to begin with.
+func (r *relay) goOn(body io.Reader) *fault.Fault {
 	defer func() { r.buf.Release() }()
-	for first := true; ; {
-		n, err := r.read(resp.Body)
+	w, now := &r.e.watch, time.Now()
+	w.pause(now)
+	f := r.commit(r.e.content)
+	if f == nil {
+		first := r.first
+		r.first = nil
+		f = r.deliver(&first.frame, &first.event, first.start)
+	}
+	w.resume(time.Now())
+	if f == nil {
+		f = r.chunk(now)
+	}
+	switch {
+	case f != nil:
+		return f
+	case r.ended:
+		r.drain(body)
+		return nil
+	case r.err != nil:
+		return r.over(r.err)
+	}
+	return r.run(body)
+}
+
+// run reads the body to its end.
+func (r *relay) run(body io.Reader) *fault.Fault {
+	for {
+		n, err := r.read(body)
 		if n > 0 {
 			now := time.Now()
-			e.watch.chunk(now)
-			if first {
+			r.e.watch.chunk(now)
+			if !r.known {
 				switch decided, isStream := sniff(r.buf.B); {
-				case decided && !isStream && err == nil:
-					return r.plainInstead(resp, nil)
 				case decided && !isStream:
-					return r.plainInstead(resp, err)
+					return r.plainInstead(body, err)
 				case decided:
-					first = false
+					r.known = true
 				}
 			}
 			if f := r.chunk(now); f != nil {
+				r.err = err // of a relay that is parked
 				return f
 			}
 			if r.ended {
-				r.drain(resp.Body)
+				r.drain(body)
 				return nil
 			}
 		}
@@ -161,7 +211,7 @@ func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
 	case ev.Malformed && string(f.Event) == "error":
 		return r.broken(start, e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: string(f.Data)}))
 	case ev.Malformed:
-		e.x.res.Dropped++
+		e.dropped++
 		if e.progress.OpenTool {
 			return r.broken(start, &fault.Fault{Class: fault.Invalid, Message: "the upstream sent a malformed event inside a tool call"})
 		}
@@ -176,15 +226,24 @@ func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
 	if ev.Content {
 		e.watch.content(now, e.progress.SawFinish)
 		if !r.begun {
+			if lost := e.claim(now); lost != nil {
+				r.first = &pending{f, ev, start}
+				return lost
+			}
 			if f := r.commit(now); f != nil {
 				return f
 			}
 		}
 	}
-	if e.translation != nil {
+	return r.deliver(&f, &ev, start)
+}
+
+// deliver hands on an event that was judged to be nothing but a piece of the answer.
+func (r *relay) deliver(f *sse.Frame, ev *wire.Event, start int) *fault.Fault {
+	if r.e.translation != nil {
 		return r.translate(start, f.Data)
 	}
-	if !asItIs(&f, ev.Name) { // several data lines, odd line ends, a wrong name: written anew, so that every client can read it
+	if !asItIs(f, ev.Name) { // several data lines, odd line ends, a wrong name: written anew, so that every client can read it
 		if f := r.leaveOut(start); f != nil {
 			return f
 		}
@@ -277,10 +336,13 @@ func (r *relay) commit(now time.Time) *fault.Fault {
 	e := r.e
 	e.content = now
 	e.permit.FirstContent(now)
-	if err := e.x.sink.Begin(e.head(true, -1)); err != nil {
+	if e.x.seam != nil {
+		e.goesOn()
+	} else if err := e.x.sink.Begin(e.head(true, -1)); err != nil {
 		return gone(err)
 	}
 	r.begun = true
+	e.x.seam = e.seam
 	e.forget()
 	if len(r.held) > 0 {
 		held := r.held
@@ -335,7 +397,12 @@ func lastData(events []byte) []byte {
 func (r *relay) over(err error) *fault.Fault {
 	e := r.e
 	if err == io.EOF { //nolint:errorlint // an io.Reader returns the bare value; a wrapped one is a cut
-		if f := r.frames(time.Now(), true); f != nil {
+		f := r.frames(time.Now(), true)
+		if r.usage != nil {
+			e.progress.Reply.Usage = *r.usage // whether the client asked or not
+		}
+		if f != nil {
+			r.err = err
 			return f
 		}
 		if r.ended {
@@ -397,11 +464,11 @@ func (r *relay) drain(body io.Reader) {
 	}
 }
 
-// plainInstead adapts a JSON reply where a stream was asked for (R17).
-func (r *relay) plainInstead(resp *http.Response, err error) *fault.Fault {
+// plainInstead adapts a JSON reply where a stream was asked for (R17). err is that of the first read.
+func (r *relay) plainInstead(rest io.Reader, err error) *fault.Fault {
 	e := r.e
 	if err == nil {
-		err = readAll(resp.Body, r.buf, maxHeld)
+		err = readAll(rest, r.buf, maxHeld)
 	}
 	switch {
 	case errors.Is(err, io.ErrShortBuffer):
@@ -420,10 +487,6 @@ func (r *relay) plainInstead(resp *http.Response, err error) *fault.Fault {
 	}
 	r.buf.B, r.from, r.keep, r.withhold = append(r.buf.B[:0], events...), 0, 0, false
 	r.split.Reset() // it may have begun with spaces
-	f = r.frames(time.Now(), true)
-	e.progress.Reply.Usage = reply.Usage // known, whether the client asked or not
-	if f == nil && !r.ended {
-		f = r.over(io.EOF)
-	}
-	return f
+	r.usage, r.err = &reply.Usage, io.EOF
+	return r.over(io.EOF)
 }

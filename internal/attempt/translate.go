@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -21,7 +22,9 @@ func (e *exchange) translate(w wire.Rewrite) *fault.Fault {
 	}
 	terms := *e.leg.Terms
 	terms.Unsealed = e.unsealed
+	terms.Prefix = e.prefix()
 	e.translation = wire.NewTranslation(c.Dialect, e.leg.Dialect, c.Canonical, terms)
+	e.sew()
 	buf := GetBuffer(len(c.Request.Body) + 1024)
 	body, err := e.translation.AppendRequest(buf.B, w)
 	if err == nil {
@@ -49,6 +52,28 @@ func (e *exchange) missing() error {
 	return &wire.RequestError{Message: strict + "the API of " + e.leg.Target.Provider + " has no place for this request's " + strings.Join(lost, ", ")}
 }
 
+// otherSpace refuses a target whose model is not the first one's, where vectors are asked for: those of two models cannot be
+// compared, and whoever stored the one would find nothing by the other (R46).
+func (e *exchange) otherSpace() *fault.Fault {
+	first := &e.x.c.Legs[0]
+	if e.leg == first {
+		return nil
+	}
+	if _, vectors := e.x.c.Dialect.(wire.Embedder); !vectors || embeddingModel(e.leg) == embeddingModel(first) {
+		return nil
+	}
+	return &fault.Fault{
+		Class: fault.Unable, Status: http.StatusBadRequest,
+		Message: "vectors of " + e.leg.Target.Model + " cannot be compared with those of " + first.Target.Model,
+	}
+}
+
+// embeddingModel is a model's id whatever the provider puts before it (openai/text-embedding-3-small).
+func embeddingModel(leg *Leg) string {
+	id := cmp.Or(leg.Target.BaseModel, leg.Target.Model)
+	return strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
+}
+
 // unable is a request that a target's API cannot say (R46).
 func unable(err error) *fault.Fault {
 	f := &fault.Fault{Class: fault.Unable, Status: http.StatusBadRequest, Message: err.Error()}
@@ -65,8 +90,15 @@ func (e *exchange) unseal() bool {
 	if e.unsealed || e.parent.Err() != nil {
 		return false
 	}
+	if e.armed || e.hedge != nil { // another one may be written at this moment, or the request be let go of
+		e.x.mu.Lock()
+		defer e.x.mu.Unlock()
+		if r := e.x.race; r != nil && (r.winner != nil || r.off) {
+			return false
+		}
+	}
 	e.unsealed = true
-	if e.translation != nil {
+	if e.foreign() {
 		before := len(e.translation.Dropped())
 		return e.write() == nil && len(e.translation.Dropped()) > before
 	}
@@ -98,7 +130,7 @@ func (e *exchange) unseal() bool {
 
 // lost are the names of what the request or the answer lost on its way.
 func (e *exchange) lost() []string {
-	if e.translation != nil {
+	if e.foreign() {
 		return e.translation.Dropped()
 	}
 	return e.unsealing

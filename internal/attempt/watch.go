@@ -6,11 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evergate/internal/failover"
 	"evergate/internal/fault"
 )
-
-// soundAfter is how long a probe's stream must bring content before its verdict is success (R26).
-const soundAfter = 10 * time.Second
 
 // finishGrace is how long a stream that said its finish reason may still take to end: usage and the end marker come
 // at once or not at all, and the client must not wait for them (R17).
@@ -35,10 +33,10 @@ type watch struct {
 
 	// Nanoseconds on the upstream's clock; 0: not yet.
 	chunkAt, contentAt, firstContentAt, finishedAt atomic.Int64
-	// Nanoseconds since e.start: the begin of a pause (0: none is), the sum of those that are over, and the end of an
+	// Nanoseconds since e.start: when to look whether a hedge is due (0: never); the begin of a pause (0: none is), the sum of those that are over, and the end of an
 	// attempt whose outcome is known (0: it is not).
-	pausedAt, paused, hurryAt atomic.Int64
-	sounded, over             atomic.Bool
+	hedgeAt, pausedAt, paused, hurryAt atomic.Int64
+	sounded, over                      atomic.Bool
 }
 
 // begin starts the clock of an attempt.
@@ -53,6 +51,9 @@ func (w *watch) begin(e *exchange, cancel context.CancelCauseFunc) {
 		first = forever
 	}
 	w.timer = time.AfterFunc(first, w.fire)
+	if at := time.Duration(w.hedgeAt.Load()); at != 0 && at < first {
+		w.timer.Reset(at) // this soon it may fire only once it has its place
+	}
 }
 
 func (w *watch) stop() {
@@ -112,13 +113,36 @@ func (w *watch) hasten(d time.Duration) {
 // fire is the timer's.
 func (w *watch) fire() {
 	now := time.Now()
-	if first := w.firstContentAt.Load(); first != 0 && w.clock(now) >= first+int64(soundAfter) && w.sounded.CompareAndSwap(false, true) {
+	if first := w.firstContentAt.Load(); first != 0 && w.clock(now) >= first+int64(failover.SoundAfter) && w.sounded.CompareAndSwap(false, true) {
 		w.e.permit.Sound(now)
 	}
+	hedge := w.hedgeDue(now)
+	if w.look(now) && hedge {
+		w.e.x.hedge(w.e)
+	}
+}
+
+// hedgeDue says, once, that it is time for a hedge (R71).
+func (w *watch) hedgeDue(now time.Time) bool {
+	at := w.hedgeAt.Load()
+	since := now.Sub(w.e.start)
+	if at == 0 || since < time.Duration(at) || w.firstContentAt.Load() != 0 || w.over.Load() || !w.hedgeAt.CompareAndSwap(at, 0) {
+		return false
+	}
+	after := w.e.hedgeAfter()
+	if after > since {
+		w.hedgeAt.Store(int64(after))
+		return false
+	}
+	return after != 0
+}
+
+// look ends an attempt for which a limit has passed, or sets the timer for the next look; true: it goes on.
+func (w *watch) look(now time.Time) bool {
 	for d, words := w.next(now); !w.over.Load(); {
 		if d <= 0 {
 			w.cancel(&fault.Fault{Class: fault.Timeout, Message: words})
-			return
+			return false
 		}
 		if w.pausedAt.Load() != 0 {
 			d = max(d, pausedLook) // the clock stands still, so it would be as near at the next look
@@ -127,11 +151,12 @@ func (w *watch) fire() {
 		// What was noted between the look and the reset counts, too: look again, or a nearer limit would be missed.
 		sooner, why := w.next(now)
 		if sooner >= d {
-			return
+			return true
 		}
 		d, words = sooner, why
 	}
 	w.timer.Stop()
+	return false
 }
 
 // next is how long until something is due, at most 0 if a limit has passed; and which one, in public words.
@@ -151,15 +176,18 @@ func (w *watch) next(now time.Time) (time.Duration, string) {
 			limit(f, finishGrace, "the upstream did not end its stream")
 		}
 		if !w.sounded.Load() && w.e.permit.Probing() { // fire tells of it; it ends nothing
-			due = min(due, max(time.Duration(w.firstContentAt.Load()-at)+soundAfter, 1))
+			due = min(due, max(time.Duration(w.firstContentAt.Load()-at)+failover.SoundAfter, 1))
 		}
 	case w.e.x.c.Request.Stream:
 		limit(0, w.limit, "the upstream sent no content in time")
 	default:
 		limit(0, w.limit, "the upstream did not answer in time")
 	}
-	// These two run by the gateway's own clock.
+	// These run by the gateway's own clock.
 	since := now.Sub(w.e.start)
+	if at := w.hedgeAt.Load(); at != 0 && w.firstContentAt.Load() == 0 { // fire starts it; it ends nothing
+		due = min(due, max(time.Duration(at)-since, 1))
+	}
 	if total := l.StreamTotal; total > 0 && w.firstContentAt.Load() != 0 {
 		if left := w.e.x.c.Start.Add(total).Sub(now); left < due {
 			due, words = left, "the stream took longer than timeouts.stream_total"

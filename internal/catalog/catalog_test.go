@@ -64,9 +64,10 @@ type facts struct {
 	list []journal.Discovery
 }
 
-func (*facts) RequestEnded(*journal.Request) {}
-func (*facts) AttemptEnded(*journal.Attempt) {}
-func (*facts) GuardChanged(*journal.Guard)   {}
+func (*facts) RequestEnded(*journal.Request)  {}
+func (*facts) AttemptEnded(*journal.Attempt)  {}
+func (*facts) GuardChanged(*journal.Guard)    {}
+func (*facts) BreakerOperated(*journal.Order) {}
 func (f *facts) DiscoveryChanged(d *journal.Discovery) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -108,16 +108,29 @@ type tlsFile struct {
 }
 
 type modelFile struct {
+	on       given[onFile]
 	strategy given[route.Strategy]
 	targets  given[[]given[targetFile]]
 	timeouts given[timeoutsFile]
 	hedge    given[hedgeFile]
 	affinity given[struct{}]
-	resume   given[struct{}]
-	holdDown given[struct{}]
+	resume   given[bool]
+	holdDown given[time.Duration]
 }
 
-type hedgeFile struct{ max given[struct{}] }
+type hedgeFile struct {
+	after  given[hedgeAfter]
+	max    given[int]
+	budget given[float64]
+}
+
+// hedgeAfter is when a hedge is started: a time, or the percentile of a measured one, or neither for auto.
+type hedgeAfter struct {
+	wait       time.Duration
+	percentile int
+}
+
+type onFile struct{ contextLength, contentFilter given[[]given[targetFile]] }
 
 type targetFile struct {
 	target   given[string]
@@ -177,8 +190,8 @@ type breakerFile struct {
 	successThreshold  given[int]
 	timeout           given[time.Duration]
 	halfOpenMaxProbes given[int]
-	scope             given[struct{}]
-	ramp              given[struct{}]
+	scope             given[resilience.Scope]
+	ramp              given[time.Duration]
 }
 
 type cooldownFile struct {

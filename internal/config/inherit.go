@@ -114,6 +114,8 @@ func (m *merger) resilienceSettings() resilience.Settings {
 	take(m, "circuit_breaker.success_threshold", &b.SuccessThreshold, strconv.Itoa, func(f file) given[int] { return f.breaker.v.successThreshold })
 	take(m, "circuit_breaker.timeout", &b.Timeout, formatDuration, func(f file) given[time.Duration] { return f.breaker.v.timeout })
 	take(m, "circuit_breaker.half_open_max_probes", &b.HalfOpenMaxProbes, strconv.Itoa, func(f file) given[int] { return f.breaker.v.halfOpenMaxProbes })
+	take(m, "circuit_breaker.scope", &b.Scope, resilience.Scope.String, func(f file) given[resilience.Scope] { return f.breaker.v.scope })
+	take(m, "circuit_breaker.ramp", &b.Ramp, formatDuration, func(f file) given[time.Duration] { return f.breaker.v.ramp })
 
 	c := &s.Cooldown
 	from := take(m, "cooldown.failures", &c.Failures, strconv.Itoa, func(f file) given[int] { return f.cooldown.v.failures })

@@ -132,13 +132,18 @@ func modelShape() shape[modelFile] {
 		field("targets", "Where its requests may go.", list("targets such as provider/model", targetShape()), func(f *modelFile) *given[[]given[targetFile]] { return &f.targets }),
 		field("timeouts", "Time limits for this model.", modelTimeoutsShape(), func(f *modelFile) *given[timeoutsFile] { return &f.timeouts }),
 		field("hedge", "Starting a second target when the first is slow.", object("hedge", "Hedging; max: 0 is off.", []key[hedgeFile]{
-			field("max", "How many more may be started.", zero(), func(f *hedgeFile) *given[struct{}] { return &f.max }),
-			later[hedgeFile]("after"), later[hedgeFile]("budget"),
+			field("after", "How long a target may bring no content before another is started: auto (the larger of 10s and twice its 99th percentile; only targets of the same model), a duration, or a percentile such as p95.", hedgeAfterShape(), func(f *hedgeFile) *given[hedgeAfter] { return &f.after }),
+			field("max", "How many more may be started for one request; 0 turns it off.", whole(0, 8), func(f *hedgeFile) *given[int] { return &f.max }),
+			field("budget", "How many may be started, as a share of recent requests.", number(0, 1), func(f *hedgeFile) *given[float64] { return &f.budget }),
 		}), func(f *modelFile) *given[hedgeFile] { return &f.hedge }),
 		field("affinity", "Keeping a conversation at one target.", off(), func(f *modelFile) *given[struct{}] { return &f.affinity }),
-		field("resume", "Going on with a broken stream elsewhere.", off(), func(f *modelFile) *given[struct{}] { return &f.resume }),
-		field("hold_down", "How long a primary stays second after it came back.", zero(), func(f *modelFile) *given[struct{}] { return &f.holdDown }),
-		later[modelFile]("on"), later[modelFile]("policy"),
+		field("resume", "continue goes on elsewhere with a stream that broke, off ends it with an error.", resumeShape(), func(f *modelFile) *given[bool] { return &f.resume }),
+		field("hold_down", "How long a primary stays second after it came back.", duration(0), func(f *modelFile) *given[time.Duration] { return &f.holdDown }),
+		field("on", "Where requests go that a target refuses.", object("on", "Targets for refusals.", []key[onFile]{
+			field("context_length", "Asked when a request is too long for a target.", list("targets such as provider/model", targetShape()), func(f *onFile) *given[[]given[targetFile]] { return &f.contextLength }),
+			field("content_filter", "Asked when a target's provider refuses the content.", list("targets such as provider/model", targetShape()), func(f *onFile) *given[[]given[targetFile]] { return &f.contentFilter }),
+		}), func(f *modelFile) *given[onFile] { return &f.on }),
+		later[modelFile]("policy"),
 	})
 }
 

@@ -55,8 +55,8 @@ func breakerShape() shape[breakerFile] {
 		field("success_threshold", "Good probes in a row that close it.", whole(1, 1000), func(f *breakerFile) *given[int] { return &f.successThreshold }),
 		field("timeout", "How long it stays open before a probe.", duration(time.Millisecond), func(f *breakerFile) *given[time.Duration] { return &f.timeout }),
 		field("half_open_max_probes", "Probes at a time; 0 is no limit.", whole(0, 1000), func(f *breakerFile) *given[int] { return &f.halfOpenMaxProbes }),
-		field("scope", "What one breaker stands for.", choice(append([]word[struct{}]{say("provider", struct{}{})}, notYet[struct{}]("model", "auto")...)...), func(f *breakerFile) *given[struct{}] { return &f.scope }),
-		field("ramp", "How long traffic grows back after it closed.", zero(), func(f *breakerFile) *given[struct{}] { return &f.ramp }),
+		field("scope", "What one breaker stands for.", choice(say("provider", resilience.PerProvider), say("model", resilience.PerModel), say("auto", resilience.Auto)), func(f *breakerFile) *given[resilience.Scope] { return &f.scope }),
+		field("ramp", "How long traffic grows back after it closed; 0 gives all of it back at once.", duration(0), func(f *breakerFile) *given[time.Duration] { return &f.ramp }),
 	})
 }
 

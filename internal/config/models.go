@@ -43,9 +43,22 @@ func (b *builder) virtual(e entry[modelFile]) *route.Virtual {
 		b.problem(e.at, "", "has no targets; add targets: [provider/model]")
 		return nil
 	}
-	v := &route.Virtual{Name: e.name, Strategy: f.strategy.v}
+	v := &route.Virtual{Name: e.name, Strategy: f.strategy.v, Targets: b.targets(f, f.targets.v), HoldDown: f.holdDown.v, Hedge: f.hedge.v.hedge(), Resume: f.resume.v}
+	on := func(what route.Refusal, list []given[targetFile]) {
+		for _, t := range b.targets(f, list) {
+			t.On = what
+			v.On = append(v.On, t)
+		}
+	}
+	on(route.ContextLength, f.on.v.contextLength.v)
+	on(route.ContentFilter, f.on.v.contentFilter.v)
+	return v
+}
+
+// targets makes the targets of one list.
+func (b *builder) targets(f *modelFile, list []given[targetFile]) (out []route.Target) {
 	seen := map[string]place{}
-	for _, t := range f.targets.v {
+	for _, t := range list {
 		target, ok := b.target(t.v.target, t.at)
 		if !ok {
 			continue
@@ -63,9 +76,9 @@ func (b *builder) virtual(e entry[modelFile]) *route.Virtual {
 		if t.v.params.absent() {
 			b.once(seen, target.String(), t.at, "is listed twice (first on line %d); remove one")
 		}
-		v.Targets = append(v.Targets, target)
+		out = append(out, target)
 	}
-	return v
+	return out
 }
 
 // target reads provider/model and gives it the provider's time limits.

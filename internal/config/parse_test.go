@@ -117,7 +117,7 @@ func TestAllKeys(t *testing.T) {
 	want := resilience.Settings{
 		WhenAllBlocked: resilience.FailFast, PassStatus: true,
 		Retry:              resilience.Retry{MaxRetries: 1, InitialBackoff: 2 * time.Second, MaxBackoff: 3 * time.Second, BackoffFactor: 1.5, JitterFactor: 0.5, SameTarget: 0, MaxWait: 0, Budget: 0.1, Streams: false},
-		Breaker:            resilience.Breaker{FailureThreshold: 7, SuccessThreshold: 2, Timeout: 8 * time.Second, HalfOpenMaxProbes: 0},
+		Breaker:            resilience.Breaker{FailureThreshold: 7, SuccessThreshold: 2, Timeout: 8 * time.Second, HalfOpenMaxProbes: 0, Scope: resilience.Auto, Ramp: 12 * time.Second},
 		Cooldown:           resilience.Cooldown{Failures: 3, Explicit: true, Window: 9 * time.Second, MinFailureRatio: 0, Base: 10 * time.Second, Factor: 3, Max: 11 * time.Minute},
 		CredentialCooldown: resilience.CredentialCooldown{Base: 0, Max: time.Minute, AuthBase: 2 * time.Minute, QuotaBase: 3 * time.Minute},
 		ModelLockout:       resilience.ModelLockout{Base: 0, Max: 2 * time.Hour},
@@ -130,7 +130,7 @@ func TestAllKeys(t *testing.T) {
 	}
 	fast := c.Table.Virtual["fast"]
 	limits := route.Timeouts{Connect: 1 * time.Second, Attempt: 2 * time.Second, FirstChunk: 3 * time.Second, Idle: 4 * time.Second, ContentIdle: 5 * time.Second, Total: 6 * time.Second, StreamTotal: 7 * time.Second}
-	if diff := cmp.Diff(&route.Virtual{Name: "fast", Strategy: route.Weighted, Targets: []route.Target{
+	if diff := cmp.Diff(&route.Virtual{Name: "fast", Strategy: route.Weighted, Hedge: route.Hedge{Max: 3, Percentile: 95, Budget: 0.5}, Resume: true, Targets: []route.Target{
 		{Provider: "openai", Model: "gpt-4o-mini", Timeouts: limits},
 		{
 			Provider: "own", Model: "org/qwen:7b", Weight: 2.5, Disabled: true, Timeouts: limits,
@@ -199,9 +199,9 @@ models:
       - { target: "own/org/qwen:7b", weight: 2.5, params: { temperature: 0.2, stop: [a, ~] }, disabled: true, timeouts: {} }
       - { target: azure/mine, base_model: gpt-5-mini, quirks: { max_tokens_field: max_completion_tokens, developer_role: false } }
     timeouts: {}
-    hedge: { max: 0 }
+    hedge: { after: p95, max: 3, budget: 0.5 }
     affinity: off
-    resume: off
+    resume: continue
     hold_down: 0
 failover:
   openai/gpt-4o: [own/qwen]
@@ -210,7 +210,7 @@ resilience:
   when_all_blocked: fail_fast
   pass_status: true
   retry: { max_retries: 1, initial_backoff: 2s, max_backoff: 3s, backoff_factor: 1.5, jitter_factor: 0.5, same_target: 0, max_wait: 0, budget: 0.1, streams: false }
-  circuit_breaker: { failure_threshold: 7, success_threshold: 2, timeout: 8s, half_open_max_probes: 0, scope: provider, ramp: 0 }
+  circuit_breaker: { failure_threshold: 7, success_threshold: 2, timeout: 8s, half_open_max_probes: 0, scope: auto, ramp: 12s }
   cooldown: { failures: 3, window: 9s, min_failure_ratio: 0, base: 10s, factor: 3, max: 11m }
   credential_cooldown: { base: 0, max: 1m, auth_base: 2m, quota_base: 3m }
   model_lockout: { base: 0, max: 2h }

@@ -305,23 +305,6 @@ func off() shape[struct{}] {
 	}
 }
 
-// zero accepts nothing but 0: other values are not built yet.
-func zero() shape[struct{}] {
-	return shape[struct{}]{
-		read: func(r *reader, n *node) (struct{}, bool) {
-			if !r.enter(n) {
-				return struct{}{}, false
-			}
-			if n.kind != scalar || (n.text != "0" && n.text != "0s") {
-				r.problem(n.at, "", "is not built yet in this version; leave it out or say 0")
-				return struct{}{}, false
-			}
-			return struct{}{}, true
-		},
-		schema: func(*schemas) map[string]any { return map[string]any{"const": 0} },
-	}
-}
-
 // show quotes what was written, unless it might hold a secret: it came out of the environment, or is a URL with a
 // password.
 func show(n *node) string {

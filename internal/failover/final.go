@@ -5,6 +5,7 @@ import (
 
 	"evergate/internal/fault"
 	"evergate/internal/resilience"
+	"evergate/internal/route"
 )
 
 // Ending says how a request ends that got no answer (R55).
@@ -47,6 +48,9 @@ func (s *Session) Final(now time.Time, g Guards) Final {
 		f.Ending = CutShort
 	case s.last != nil && s.last.Class != fault.ContextLength && !s.last.Class.Retryable():
 		f.Ending = PassBack // an answer in its way, also when it came at the last moment
+		if s.last.Class == fault.ContentFilter && s.refusal != nil && s.refusal.Class == fault.ContentFilter {
+			f.Fault = s.refusal // R12: as it would have been without targets for it
+		}
 	case s.late(now, 0):
 		f.Ending = Deadline
 	case s.cannot != nil && s.cannot.Code != "":
@@ -64,13 +68,24 @@ func (s *Session) Final(now time.Time, g Guards) Final {
 		f.Ending = PassBack // R9
 	case s.everyLast(fault.Class.RateLimit):
 		f.Ending, f.RetryAfter = AllLimited, s.soonest(now, g)
-	case len(s.p.Targets) == 1:
+	case s.on == route.NoRefusal && s.own() == 1:
 		f.Ending, f.RetryAfter = OneFailed, s.named(now)
 		f.PassStatus = s.p.Targets[0].Settings.PassStatus
 	default:
 		f.Ending, f.RetryAfter = AllFailed, s.named(now)
 	}
 	return f
+}
+
+// own is how many targets the model has for all requests.
+func (s *Session) own() int {
+	n := 0
+	for i := range s.p.Targets {
+		if s.p.Targets[i].On == route.NoRefusal {
+			n++
+		}
+	}
+	return n
 }
 
 func lasting(c fault.Class) bool {
@@ -90,7 +105,7 @@ func (s *Session) everyLast(is func(fault.Class) bool) bool {
 // onlyUnable says whether every target that has a credential at all cannot do what the request asks (R46).
 func (s *Session) onlyUnable(g Guards) bool {
 	for i := range s.p.Targets {
-		if c, _, _ := g.Pick(i, skipNone); c >= 0 && !s.unable[i] {
+		if c, _, _ := g.Pick(i, skipNone); c >= 0 && !s.unable[i] && s.p.Targets[i].On == s.on {
 			return false
 		}
 	}
@@ -100,6 +115,9 @@ func (s *Session) onlyUnable(g Guards) bool {
 // onlyLimits says whether every target's block is a rate limit (R51 fail_fast, and named waits nobody may cut short).
 func (s *Session) onlyLimits(g Guards) bool {
 	for i := range s.p.Targets {
+		if s.p.Targets[i].On != s.on {
+			continue
+		}
 		_, b, ok := g.Pick(i, skipNone)
 		if ok {
 			b = s.Blocked(i)
@@ -113,13 +131,18 @@ func (s *Session) onlyLimits(g Guards) bool {
 	return true
 }
 
-// soonest is how long until the first candidate clears, at least a second: clients take it as whole seconds.
+// soonest is how long until the first candidate clears, at least a second: clients take it as whole seconds. 0: nobody knows.
 func (s *Session) soonest(now time.Time, g Guards) time.Duration {
 	var best time.Time
 	for i := range s.p.Targets {
 		clears := now
+		if s.p.Targets[i].On != s.on {
+			continue
+		}
 		if c, b, ok := g.Pick(i, skipNone); c < 0 {
 			continue // it has no credential for the model: nothing clears
+		} else if !ok && b.Until.IsZero() {
+			continue // an operator holds it open until further notice (R31)
 		} else if !ok {
 			clears = b.Until
 		} else if named := s.soonestNamed(i); named.After(clears) {
@@ -128,6 +151,9 @@ func (s *Session) soonest(now time.Time, g Guards) time.Duration {
 		if best.IsZero() || clears.Before(best) {
 			best = clears
 		}
+	}
+	if best.IsZero() {
+		return 0
 	}
 	return max(best.Sub(now), time.Second)
 }

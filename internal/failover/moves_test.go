@@ -93,6 +93,32 @@ func TestDeniedAndFreeAgain(t *testing.T) {
 	}
 }
 
+// R50, R51: who was denied a permit is asked again after a wait, if it is free then: no request ends while a candidate is
+// unblocked and untried.
+func TestDeniedAndFreeAfterAWait(t *testing.T) {
+	w := &world{now: t0, blocks: [][]resilience.Block{{block(resilience.RateLimited, time.Minute, true)}, {block(resilience.RateLimited, time.Second, true)}}, failures: []int{0, 0}}
+	s := New(Params{Targets: targets([]string{"a", "b"})}, w)
+	m := s.Next(t0, w, 0.5)
+	if m.Kind != Try || m.Target != 0 || !m.Force {
+		t.Fatalf("move %+v, want a forced try of target 0", m)
+	}
+	s.Denied(m) // another request tries it early
+	if m = s.Next(t0, w, 0.5); m.Kind != Wait || m.Target != 1 {
+		t.Fatalf("move %+v, want a wait for target 1", m)
+	}
+	now := t0.Add(m.For)
+	w.now = now
+	w.blocks[0][0] = resilience.Block{} // the early try was answered
+	w.blocks[1][0] = block(resilience.RateLimited, time.Minute, true)
+	if m = s.Next(now, w, 0.5); m.Kind != Try || m.Target != 1 {
+		t.Fatalf("move %+v, want a try of target 1", m)
+	}
+	s.Denied(m)
+	if m = s.Next(now, w, 0.5); m.Kind != Try || m.Target != 0 || m.Force || m.Draw {
+		t.Fatalf("move %+v, want a free try of target 0", m)
+	}
+}
+
 // R54: in a forced walk, too, the attempt shares its time with those that are left.
 func TestUntriedInForcedWalk(t *testing.T) {
 	b := block(resilience.CircuitOpen, time.Minute, false)

@@ -1,15 +1,18 @@
 package failover
 
 import (
+	"slices"
 	"time"
 
 	"evergate/internal/fault"
 	"evergate/internal/resilience"
+	"evergate/internal/route"
 )
 
 // Failed takes the result of an attempt that did not answer and plans what follows.
 // failuresBefore is the provider's consecutive-failure count before the attempt was settled.
 func (s *Session) Failed(now time.Time, g Guards, m Move, f *fault.Fault, failuresBefore int, rnd float64) {
+	s.landed(m)
 	s.attempts++
 	s.last = f
 	k := s.touch(m.Target, m.Credential)
@@ -32,14 +35,32 @@ func (s *Session) Failed(now time.Time, g Guards, m Move, f *fault.Fault, failur
 			s.refusal = f
 		}
 		s.windows = append(s.windows, s.p.Targets[m.Target].Model)
+		s.turnTo(route.ContextLength)
+	case f.Class == fault.ContentFilter && s.turnTo(route.ContentFilter):
+		if s.refusal == nil {
+			s.refusal = f
+		}
 	case !f.Class.Retryable():
 		s.done = true
+	case len(s.flying) > 0: // R71: the one that is under way is the next attempt
 	case m.Force: // R51 asked it in spite of a guard: it is owed nothing more
 	case m.Why != AllBlocked && f.Class.SiblingCredential() && s.hasSibling(m.Target, now, g):
 		s.onTarget = m.Target
 	case s.planDoubt(now, m, k, f, rnd):
 	case s.planShortWait(now, g, m, k, f, rnd):
 	}
+}
+
+// turnTo goes over to the targets that the model has for a refusal (R11, R12), whatever was planned; false: there are none, or
+// it was they who refused.
+func (s *Session) turnTo(on route.Refusal) bool {
+	if s.on == on || !slices.ContainsFunc(s.p.Targets, func(t Target) bool { return t.On == on }) {
+		return false
+	}
+	s.on, s.onSince = on, s.attempts
+	s.at, s.onTarget, s.plan = 0, -1, nil
+	s.walk, s.step = nil, 0
+	return true
 }
 
 func (s *Session) hasSibling(t int, now time.Time, g Guards) bool {
@@ -173,8 +194,8 @@ func (s *Session) roundAfter(k *candidate, now time.Time, g Guards, rnd float64)
 	wait := resilience.Backoff(r, s.rounds, rnd)
 	named, clears := k.notBefore.Sub(now), time.Duration(0)
 	if _, b, ok := g.Pick(k.target, func(c int) bool { return c != k.credential }); !ok {
-		if !b.Blocked() {
-			return 0, false // the credential is gone
+		if !b.Blocked() || b.Forbids() {
+			return 0, false // the credential is gone, or an operator forbids it (R31)
 		}
 		clears = b.Until.Sub(now)
 		if b.Named {

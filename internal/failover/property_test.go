@@ -143,11 +143,14 @@ func (c *client) wait(m Move) {
 		c.must(len(c.fresh()) == 0, "R52: a wait although %v are untried", c.fresh())
 		c.credit[Round] = 1 // of a round before it that came to no retry nothing is left
 		clear(c.inPass)
-	case First, NextCandidate, SiblingCredential:
+	case First, NextCandidate, SiblingCredential, Hedged, Resumed:
 		c.must(false, "a wait for %s", m.Why)
 	}
 	c.say("(%s %s)", m.Why, m.For)
 	c.move, c.at = m, c.place.now.Add(m.For)
+	for k := range c.denied {
+		c.denied[k] = -1 // guards may change while it waits
+	}
 }
 
 // try admits and begins an attempt; false: it was denied.

@@ -56,6 +56,8 @@ const (
 	ShortWait         Why = "short_wait"         // R52(b)
 	Round             Why = "round"              // R52, a further pass
 	AllBlocked        Why = "all_blocked"        // R51
+	Hedged            Why = "hedge"              // R71
+	Resumed           Why = "resume"             // R70
 )
 
 // Move is what to do next.
@@ -85,6 +87,7 @@ type candidate struct {
 	doubt              int       // R52(a) tries used
 	clean              bool      // the provider's failure count was 0 before the failure that R52(a) is about
 	waited             bool      // R52(b) used
+	resumed            bool      // R70: it was asked to go on with its own stream
 }
 
 // Session is one request's failover state. Not safe for concurrent use.
@@ -108,10 +111,14 @@ type Session struct {
 	paid       bool // the first retry of this round was paid for before the wait
 	retried    bool // some retry was made or refused
 	windows    []string
-	last       *fault.Fault // of the attempt that ended it
-	refusal    *fault.Fault // R11: the first context-length refusal
-	unable     []bool       // R46: targets that cannot do what the request asks; nil: none
-	cannot     *fault.Fault // R46: why the first of them cannot
+	last       *fault.Fault  // of the attempt that ended it
+	refusal    *fault.Fault  // R11, R12: the first refusal that something may follow
+	on         route.Refusal // R11, R12: the refusal whose own targets are tried now
+	onSince    int           // attempts made before them
+	resuming   bool          // R70: a stream that broke is to be gone on with
+	flying     []int         // R71: targets with an attempt under way, once there was a hedge
+	unable     []bool        // R46: targets that cannot do what the request asks; nil: none
+	cannot     *fault.Fault  // R46: why the first of them cannot
 }
 
 // Skip is a target that was passed over because it was blocked.
@@ -133,6 +140,9 @@ func (s *Session) Begin(p Params, g Guards) {
 	s.candidates = s.space[:0]
 	usable := 0
 	for i := range p.Targets {
+		if p.Targets[i].On != route.NoRefusal {
+			continue // it may never be needed
+		}
 		_, b, ok := g.Pick(i, skipNone)
 		if ok {
 			usable++
@@ -179,6 +189,18 @@ func (s *Session) Attempts() int { return s.attempts }
 
 // Next gives the next move. rnd in [0,1) is for jitter.
 func (s *Session) Next(now time.Time, g Guards, rnd float64) Move {
+	m := s.next(now, g, rnd)
+	if m.Kind == Wait { // until then guards may change: who was denied a permit may be asked again
+		for i := range s.candidates {
+			if k := &s.candidates[i]; k.tries == 0 {
+				k.at = -1
+			}
+		}
+	}
+	return m
+}
+
+func (s *Session) next(now time.Time, g Guards, rnd float64) Move {
 	for !s.done {
 		if s.late(now, 0) { // R54: the time is up, whatever is untried
 			s.done = true
@@ -198,9 +220,12 @@ func (s *Session) Next(now time.Time, g Guards, rnd float64) Move {
 		if m, ok := s.nextInPass(now, g); ok {
 			return m
 		}
-		if s.attempts == 0 && s.walk == nil {
+		if s.attempts == s.onSince && s.walk == nil {
 			s.allBlocked() // every candidate was denied on the way: the same as all blocked (R51)
 			continue
+		}
+		if m, ok := s.sameAgain(g); ok {
+			return m
 		}
 		if m, ok := s.nextRound(now, g, rnd); ok {
 			return m
@@ -220,8 +245,11 @@ func (s *Session) nextInPass(now time.Time, g Guards) (Move, bool) {
 		}
 	}
 	why := NextCandidate
-	if s.attempts == 0 {
+	switch {
+	case s.attempts == 0:
 		why = First
+	case s.resuming:
+		why = Resumed
 	}
 	for s.at < len(s.p.Targets) {
 		t := s.at
@@ -268,7 +296,7 @@ func (s *Session) mayTry(t, c int, now time.Time) bool {
 
 // mayStart says whether credential c of target t is untried and may have its first try: nothing was tried on the target
 // yet, or what failed there last condemned the credential alone (R52). One that was denied a permit may be asked for
-// again only when something was tried since.
+// again only when something was tried, or waited for, since.
 func (s *Session) mayStart(t, c int) bool {
 	var last *candidate
 	for i := range s.candidates {
@@ -285,7 +313,7 @@ func (s *Session) mayStart(t, c int) bool {
 
 // fresh says whether target t has an untried, unblocked candidate.
 func (s *Session) fresh(t int, g Guards) bool {
-	if s.unfit(t) {
+	if s.unfit(t) || s.flies(t) {
 		return false
 	}
 	_, _, ok := g.Pick(t, func(c int) bool { return !s.mayStart(t, c) })
@@ -314,6 +342,7 @@ func (s *Session) late(now time.Time, takes time.Duration) bool {
 
 // Denied says that the guards refused a permit for the move (they changed since it was planned): no attempt was made.
 func (s *Session) Denied(m Move) {
+	s.landed(m)
 	k := s.touch(m.Target, m.Credential)
 	k.pass, k.at = s.pass, s.attempts
 	if m.Why != AllBlocked {
@@ -334,6 +363,7 @@ func (s *Session) Refused() {
 // Unable says that the target of the move cannot do what the request asks (R46), for the reason in f: no attempt was made, and
 // none will be made on it in this request.
 func (s *Session) Unable(m Move, f *fault.Fault) {
+	s.landed(m)
 	if s.unable == nil {
 		s.unable = make([]bool, len(s.p.Targets))
 	}
@@ -343,9 +373,9 @@ func (s *Session) Unable(m Move, f *fault.Fault) {
 	}
 }
 
-// unfit says whether target t is known to be of no use to this request (R11, R46).
+// unfit says whether target t is known to be of no use to this request (R11, R46), or is for another refusal.
 func (s *Session) unfit(t int) bool {
-	return s.unable != nil && s.unable[t] || s.tooSmall(s.p.Targets[t].Model)
+	return s.p.Targets[t].On != s.on || s.unable != nil && s.unable[t] || s.tooSmall(s.p.Targets[t].Model)
 }
 
 // tooSmall says whether a candidate of this model already refused for its window (R11): one model id has one window.

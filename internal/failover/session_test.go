@@ -27,7 +27,7 @@ func (w *world) Pick(t int, skip func(int) bool) (int, resilience.Block, bool) {
 		if skip(c) {
 			continue
 		}
-		if !b.Blocked() || !b.Until.After(w.now) {
+		if !b.Blocked() || !b.Forbids() && !b.Until.After(w.now) {
 			return c, resilience.Block{}, true
 		}
 		if best < 0 || b.Until.Before(soonest.Until) {

@@ -45,11 +45,11 @@ func (s *Session) nextForced(now time.Time, g Guards, rnd float64) (Move, bool) 
 			continue
 		}
 		waited := s.waitedFor == t
-		m := Move{Kind: Try, Target: t, Credential: c, Why: AllBlocked, Draw: s.attempts > 0 && !waited, Force: !ok}
+		m := Move{Kind: Try, Target: t, Credential: c, Why: AllBlocked, Draw: s.attempts > s.onSince && !waited, Force: !ok}
 		if !ok && !waited && s.mayRetry(s.p.Targets[t].Settings) {
 			left := b.Until.Sub(now)
 			wait := left + time.Duration(rnd*0.1*float64(left))
-			if left > 0 && left <= s.p.Targets[t].Settings.Retry.MaxWait && !s.late(now, wait) {
+			if b.Reason != resilience.Ramping && left > 0 && left <= s.p.Targets[t].Settings.Retry.MaxWait && !s.late(now, wait) {
 				s.waitedFor = t
 				m.Kind, m.Force, m.For = Wait, false, wait
 				return m, true
@@ -67,7 +67,7 @@ func (s *Session) pickForced(t int, g Guards) (credential int, b resilience.Bloc
 	if s.unfit(t) {
 		return -1, b, false
 	}
-	return g.Pick(t, func(c int) bool {
+	credential, b, ok = g.Pick(t, func(c int) bool {
 		for i := range s.candidates {
 			k := &s.candidates[i]
 			if k.tries > 0 && s.p.Targets[k.target].Provider == s.p.Targets[t].Provider && (k.credential != c || k.target == t) {
@@ -76,4 +76,8 @@ func (s *Session) pickForced(t int, g Guards) (credential int, b resilience.Bloc
 		}
 		return false
 	})
+	if b.Forbids() { // R31
+		return -1, b, false
+	}
+	return credential, b, ok
 }

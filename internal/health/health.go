@@ -1,6 +1,6 @@
 // Package health is this instance's living copy of the guards: one resilience.Machine a provider behind a lock of its
 // own, with the clock read here and effects told to the journal after the lock is gone. It also keeps what the guards
-// need to be judged by: requests in flight, latencies, the retry budget. It does no I/O, and no lock of it is ever held
+// need to be judged by: requests in flight, latencies, the budgets of retries and hedges. It does no I/O, and no lock of it is ever held
 // while somebody else's code runs.
 package health
 
@@ -27,7 +27,7 @@ type Config struct {
 // Health holds every provider's guards. Safe for concurrent use.
 type Health struct {
 	sink      journal.Sink
-	budget    budget
+	budgets   budgets
 	providers atomic.Pointer[map[string]*Provider]
 	apply     sync.Mutex // serialises Apply
 }
@@ -35,7 +35,7 @@ type Health struct {
 // New makes an empty Health; Apply fills it.
 func New(sink journal.Sink) *Health {
 	h := &Health{sink: sink}
-	h.budget.start(time.Now())
+	h.budgets.start(time.Now())
 	h.providers.Store(&map[string]*Provider{})
 	return h
 }
@@ -62,17 +62,25 @@ func (h *Health) Apply(configs []Config) {
 // that began before a reload.
 func (h *Health) Provider(name string) *Provider { return (*h.providers.Load())[name] }
 
-// CountRequest counts one client request for the retry budget (R53).
-func (h *Health) CountRequest(now time.Time) { h.budget.count(now) }
+// CountRequest counts one client request for the budgets (R53, R71).
+func (h *Health) CountRequest(now time.Time) { h.budgets.count(now) }
 
 // DrawRetry takes one token of the retry budget, if one is left (R53).
-func (h *Health) DrawRetry(now time.Time, share float64) bool { return h.budget.draw(now, share) }
+func (h *Health) DrawRetry(now time.Time, share float64) bool {
+	return h.budgets.draw(h.budgets.retries, now, share)
+}
+
+// DrawHedge takes one token of the hedges' budget, if one is left (R71).
+func (h *Health) DrawHedge(now time.Time, share float64) bool {
+	return h.budgets.draw(h.budgets.hedge, now, share)
+}
 
 // Provider is one provider's guards, alive. Safe for concurrent use.
 type Provider struct {
 	name     string
 	sink     journal.Sink
 	inFlight atomic.Int64
+	twice    atomic.Int64 // settlements of permits that were settled before
 
 	mu      sync.Mutex
 	machine *resilience.Machine
@@ -126,16 +134,23 @@ func (p *Provider) nameOf(i int) string {
 	return ""
 }
 
-// Pick chooses a usable credential (resilience.Machine.Pick).
-func (p *Provider) Pick(now time.Time, model string, skip func(int) bool) (int, resilience.Block, bool) {
+// Pick chooses a usable credential (resilience.Machine.Pick). rnd in [0, 1) is the request's own number: one for all its calls.
+func (p *Provider) Pick(now time.Time, model string, rnd float64, skip func(int) bool) (int, resilience.Block, bool) {
 	var space [4]resilience.Effect
 	p.mu.Lock()
-	c, b, ok, eff := p.machine.Pick(now, model, skip, rand.Float64(), space[:0]) //nolint:gosec // jitter and load spreading, not secrets
+	c, b, ok, eff := p.machine.Pick(now, model, skip, rnd, space[:0])
 	p.unlockAndTell(now, eff)
 	return c, b, ok
 }
 
-// ConsecutiveFailures is the breaker's count.
+// ClosedAt is when the breaker that a model's traffic passes last closed; zero: never (R34).
+func (p *Provider) ClosedAt(model string) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.machine.ClosedAt(model)
+}
+
+// ConsecutiveFailures is the count of the provider's breaker.
 func (p *Provider) ConsecutiveFailures() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,18 +201,29 @@ func (t *Permit) tell(now time.Time, what func(*resilience.Machine, time.Time, *
 }
 
 // Measured is how long an attempt took, for the latency measures; zero values are not measured.
-type Measured struct{ FirstByte, FirstContent, Total time.Duration }
+type Measured struct {
+	FirstByte, FirstContent, Total time.Duration
+	Stream                         bool
+	// Outrun: it was given up because another answered first: Total is the least that its content would have taken (R71).
+	Outrun bool
+}
 
-// Settle ends the permit with what the attempt came to and returns the provider's consecutive failures before it.
+// Settle ends the permit with what the attempt came to and returns the consecutive failures of its breakers before it. A
+// second settlement is a bug of the caller's; it moves nothing and is counted (Snapshot.SettledTwice).
 func (t *Permit) Settle(now time.Time, o resilience.Outcome, m Measured) (failuresBefore int) {
 	p := t.p
-	p.inFlight.Add(-1)
 	var space [4]resilience.Effect
 	p.mu.Lock()
+	failuresBefore = p.machine.FailuresBefore(t.r.Model)
+	if t.settled {
+		p.twice.Add(1)
+		p.mu.Unlock()
+		return failuresBefore
+	}
 	t.settled = true
-	failuresBefore = p.machine.ConsecutiveFailures()
+	p.inFlight.Add(-1)
 	eff := p.machine.Settle(now, t.r, o, rand.Float64(), space[:0]) //nolint:gosec // jitter, not secrets
-	if o.Success {
+	if o.Success || m.Outrun {
 		p.measure(t.r.Model, m)
 	}
 	p.unlockAndTell(now, eff)
@@ -217,8 +243,25 @@ func (p *Provider) measure(model string, m Measured) {
 		l = new(resilience.Latency)
 		p.latency[model] = l
 	}
+	if m.Outrun {
+		l.AtLeast(m.Total, m.Stream)
+		p.overall.AtLeast(m.Total, m.Stream)
+		return
+	}
 	l.Add(m.FirstByte, m.FirstContent, m.Total)
+	l.AddContent(m.FirstContent, m.Stream)
 	p.overall.Add(m.FirstByte, m.FirstContent, m.Total)
+}
+
+// Content is a percentile (1 to 99) of the time that a model's answers took to their content, plain ones to their end
+// (R71); false below 20 of them.
+func (p *Provider) Content(model string, percent int, stream bool) (time.Duration, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.latency[model]; l != nil {
+		return l.Content(percent, stream)
+	}
+	return 0, false
 }
 
 // SilentTooLong is the limit of R13: how long an attempt may bring no byte before a client that hangs up makes it
@@ -262,6 +305,7 @@ type Snapshot struct {
 	Name                string
 	Guards              resilience.View
 	InFlight            int64
+	SettledTwice        int64         // permits that were settled more than once: a bug of the request path
 	FirstContent, Total time.Duration // averages; 0: not measured
 }
 
@@ -270,7 +314,7 @@ func (p *Provider) Snapshot(now time.Time) Snapshot {
 	var space [4]resilience.Effect
 	p.mu.Lock()
 	v, eff := p.machine.View(now, space[:0])
-	s := Snapshot{Name: p.name, Guards: v, InFlight: p.inFlight.Load()}
+	s := Snapshot{Name: p.name, Guards: v, InFlight: p.inFlight.Load(), SettledTwice: p.twice.Load()}
 	s.FirstContent, _ = p.overall.FirstContent()
 	s.Total, _ = p.overall.Total()
 	p.unlockAndTell(now, eff)

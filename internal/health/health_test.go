@@ -16,11 +16,18 @@ type facts struct {
 	mu     sync.Mutex
 	p      *Provider
 	guards []journal.Guard
+	orders []journal.Order
 }
 
 func (f *facts) RequestEnded(*journal.Request)       {}
 func (f *facts) AttemptEnded(*journal.Attempt)       {}
 func (f *facts) DiscoveryChanged(*journal.Discovery) {}
+func (f *facts) BreakerOperated(o *journal.Order) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.orders = append(f.orders, *o)
+}
+
 func (f *facts) GuardChanged(g *journal.Guard) {
 	if f.p != nil {
 		f.p.ConsecutiveFailures()
@@ -160,7 +167,7 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for range 200 {
 				now := time.Now()
-				c, _, ok := p.Pick(now, "m", func(int) bool { return false })
+				c, _, ok := p.Pick(now, "m", 0.5, func(int) bool { return false })
 				if !ok {
 					continue
 				}

@@ -53,6 +53,7 @@ func (deaf) RequestEnded(*journal.Request)       {}
 func (deaf) AttemptEnded(*journal.Attempt)       {}
 func (deaf) GuardChanged(*journal.Guard)         {}
 func (deaf) DiscoveryChanged(*journal.Discovery) {}
+func (deaf) BreakerOperated(*journal.Order)      {}
 
 type noDiscovery struct{}
 

@@ -171,11 +171,13 @@ func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
 	if outcome != route.Found {
 		return nil, x.modelNotFound(name, outcome)
 	}
-	x.label = resolution.Label
-	legs := make([]attempt.Leg, 0, len(resolution.Targets))
-	for i := range resolution.Targets {
+	x.label, x.call.Hedge = resolution.Label, resolution.Hedge
+	x.call.Resume = resolution.Resume && !x.thread.native // who has the beginning of that conversation has to give the whole answer
+	resolution.Hold(x.start, x.closedAt)
+	legs := make([]attempt.Leg, 0, resolution.Len())
+	for i := range resolution.Len() {
 		leg := &legs[:len(legs)+1][len(legs)]
-		if !x.setLeg(leg, &resolution.Targets[i]) || !x.fits(leg) {
+		if !x.setLeg(leg, resolution.At(i)) || !x.fits(leg) {
 			continue
 		}
 		if leg.Label = leg.Target.Model; resolution.Label == route.OtherLabel && !inv.Has(leg.Target.Provider, leg.Target.Model) {
@@ -183,10 +185,15 @@ func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
 		}
 		legs = legs[:len(legs)+1]
 	}
-	if len(legs) == 0 {
+	if len(legs) == 0 || legs[0].Target.On != route.NoRefusal { // those for a refusal alone are no answer
 		return nil, x.noLegs(name)
 	}
 	return legs, nil
+}
+
+// closedAt is when the breaker of a target last closed (R34).
+func (x *exchange) closedAt(provider, model string) time.Time {
+	return x.cfg.Providers[provider].Guards.ClosedAt(model)
 }
 
 // mayAsk says why the caller may not ask for a model, nil if it may.

@@ -157,7 +157,7 @@ func (x *exchange) keepAnswer(res *attempt.Result) {
 	if !ok || !res.OK || !x.call.Keep || res.Leg == nil {
 		return
 	}
-	if res.Leg.Dialect.Name() == d.Name() {
+	if res.Leg.Dialect.Name() == d.Name() && !res.Resumed {
 		x.h.threads.Put(x.start, x.key, &threads.Answer{ID: strings.Clone(res.Reply.ID), Provider: res.Leg.Target.Provider, Model: res.Leg.Target.Model})
 		return
 	}

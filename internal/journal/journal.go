@@ -12,6 +12,7 @@ type Sink interface {
 	AttemptEnded(*Attempt)
 	GuardChanged(*Guard)
 	DiscoveryChanged(*Discovery)
+	BreakerOperated(*Order)
 }
 
 // Usage is tokens as the upstream counted them; Known is false if it said none.
@@ -31,13 +32,23 @@ type Step struct {
 	// Reason is "ok", a fault class's word, or for a skip a guard's reason.
 	Reason string
 	// Why says why this attempt was made: first, next_candidate, sibling_credential, same_target, short_wait, round,
-	// all_blocked.
+	// all_blocked, hedge, resume.
 	Why string
+	// Wasted is what an attempt cost that another one outran (R71); nil for all others.
+	Wasted *Wasted
+	// Seam is how many bytes of text the client had where an attempt made to resume went on with its stream (R70).
+	Seam int
 	// Message is the upstream's own words, masked; for logs and the admin API.
 	Message  string
 	Until    time.Time // for a skip: when the block clears
 	Start    time.Time
 	Duration time.Duration
+}
+
+// Wasted is what an answer cost that nobody got. Estimated: the upstream did not say it.
+type Wasted struct {
+	Usage     Usage
+	Estimated bool
 }
 
 // Request is one client request, at its end.
@@ -74,6 +85,8 @@ type Attempt struct {
 	Status                      int
 	Duration, FirstContent      time.Duration // FirstContent 0: none came
 	Usage                       Usage
+	// Hedge: it was started beside another attempt (R71); Won: and answered.
+	Hedge, Won bool
 	// From is set when this attempt follows a failed one of the same request: provider it came from and why.
 	FromProvider, FromReason string
 }
@@ -86,10 +99,20 @@ type Guard struct {
 	Credential string
 	Model      string
 	From, To   string // closed|open|half_open, or ok|blocked
-	Trip       string // failures, cooldown
+	Trip       string // failures, cooldown, operator
 	Reason     string
 	Until      time.Time
 	Level      int
+}
+
+// Order is an operator's word on a circuit breaker (R31): who said what, why, and until when.
+type Order struct {
+	At              time.Time
+	Provider, Model string // an empty Model: the provider's breaker
+	Action          string // reset, open, close
+	Reason          string // the operator's words
+	By              string // an address, or whose token it was
+	Until           time.Time
 }
 
 // Discovery is a change of a provider's discovery status (not every refresh).

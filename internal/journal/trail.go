@@ -13,7 +13,8 @@ const (
 // AppendTrail appends the compact form of a trail, as the reply header x-evergate-trail and the log line show it, and
 // returns the extended buffer: `groq/llama-3.3=circuit_open, azure/gpt-4o=timeout, openai/gpt-4o-mini=200`. An attempt
 // shows the upstream's status, or the reason where there was none or where a 2xx was not an answer; a skip shows the
-// guard's reason.
+// guard's reason. What follows a semicolon marks an attempt that was started beside another (`b/m=200;hedge`), or that went on
+// with a broken stream after so many bytes of text (`b/m=200;resumed=1234`).
 //
 // What is appended is at most MaxTrail bytes of printable ASCII, and so safe in a header and in a log line. In names
 // everything else, and the signs that give the trail its form (comma, semicolon, equals, percent, quote, space), is
@@ -48,13 +49,19 @@ func appendStep(dst []byte, s *Step) []byte {
 	dst = append(dst, '/')
 	dst = appendTrailName(dst, s.Model)
 	dst = append(dst, '=')
-	switch {
-	case s.Skipped || s.Status == 0:
-		return appendTrailName(dst, s.Reason)
-	case s.Status < 300 && s.Reason != "ok": // a 200 that was not an answer, or that was cut
-		return appendTrailName(dst, s.Reason)
+	if s.Skipped || s.Status == 0 || s.Status < 300 && s.Reason != "ok" { // the last: a 200 that was not an answer, or that was cut
+		dst = appendTrailName(dst, s.Reason)
+	} else {
+		dst = strconv.AppendInt(dst, int64(s.Status), 10)
 	}
-	return strconv.AppendInt(dst, int64(s.Status), 10)
+	switch {
+	case s.Why == "hedge":
+		dst = append(dst, ";hedge"...)
+	case s.Seam > 0:
+		dst = append(dst, ";resumed="...)
+		dst = strconv.AppendInt(dst, int64(s.Seam), 10)
+	}
+	return dst
 }
 
 func appendTrailName(dst []byte, s string) []byte {

@@ -34,6 +34,11 @@ func TestAppendTrail(t *testing.T) {
 		{"signs of the form, control and non-ASCII bytes are encoded", []Step{
 			{Provider: "a", Model: "x,y;z=1 %\"\r\n\x7fü", Status: 200, Reason: "ok"},
 		}, "a/x%2Cy%3Bz%3D1%20%25%22%0D%0A%7F%C3%BC=200"},
+		{"a hedge and a resumed stream are marked", []Step{
+			{Provider: "a", Model: "m", Status: 200, Reason: "cancelled"},
+			{Provider: "b", Model: "m", Status: 200, Reason: "cut", Why: "hedge"},
+			{Provider: "c", Model: "m", Status: 200, Reason: "ok", Why: "resume", Seam: 1234},
+		}, "a/m=cancelled, b/m=cut;hedge, c/m=200;resumed=1234"},
 		{"long names are cut", []Step{
 			{Provider: "a", Model: strings.Repeat("m", 161), Status: 200, Reason: "ok"},
 		}, "a/" + strings.Repeat("m", 160) + "...=200"},

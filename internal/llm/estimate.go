@@ -44,6 +44,9 @@ func Estimate(q *Request) int64 {
 	return n + textTokens(q.Format.Schema)
 }
 
+// EstimateText guesses how many tokens a piece of text is.
+func EstimateText(text []byte) int64 { return textTokens(text) }
+
 func estimatePart(p *Part) (n int64) {
 	n = textTokens(p.Text)
 	switch p.Kind {

@@ -42,6 +42,24 @@ func TestHealthyPathAllocatesNothing(t *testing.T) {
 	}
 }
 
+// R34, R35: nor does it with a breaker for each model, or on a ramp.
+func TestScopesAllocateNothing(t *testing.T) {
+	for _, scope := range []Scope{PerProvider, PerModel, Auto} {
+		r := ramped(t, scope)
+		now := r.now
+		request(r.m, now, nil)                  // its model's breaker is made
+		request(r.m, now, make([]Effect, 0, 4)) // and all is settled
+		if n := testing.AllocsPerRun(1000, func() {
+			now = now.Add(time.Millisecond)
+			if eff := request(r.m, now, nil); eff != nil {
+				t.Fatal(eff)
+			}
+		}); n != 0 {
+			t.Errorf("%v: %v allocations", scope, n)
+		}
+	}
+}
+
 // A blocked provider is skipped without garbage too.
 func TestBlockedPathAllocatesNothing(t *testing.T) {
 	r := opened(t, nil, pool("a", "b")...)

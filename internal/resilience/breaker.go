@@ -1,15 +1,15 @@
 package resilience
 
 import (
-	"math"
 	"slices"
 	"time"
 )
 
-// The words for what opened a breaker.
+// The words for what opened a breaker; an operator's also for what closed it.
 const (
 	tripFailures = "failures" // R20
 	tripCooldown = "cooldown" // R29
+	tripOperator = "operator" // R31
 )
 
 // openEnded is how long the lease of an attempt lasts that has no deadline.
@@ -30,24 +30,58 @@ func newLease(id uint64, now, deadline time.Time) lease {
 
 func (l lease) held(now time.Time) bool { return l.id != 0 && now.Before(l.ends) }
 
-// verdict is what an outcome means to a breaker (the table's breaker column).
-type verdict uint8
+// standing is how a permit was admitted by a breaker.
+type standing uint8
 
 const (
-	nothing  verdict = iota // R13, or unknown: decides nothing anywhere
-	passed                  // R16
-	failed                  // R1-R3, R14, R15
-	answered                // the provider answered: untouched when closed, a success on a probe (R24)
-	limited                 // R4: untouched when closed, R25 on a probe
+	unasked  standing = iota // there was no such breaker: its result moves none
+	ordinary                 // while it was closed: enters R29's window
+	probe                    // half-open, with a slot; verdict still due (R26)
+	forced                   // without a slot while open or half-open (R51); verdict still due
+	judged                   // a stream that was found sound: what follows is an ordinary result (R26)
 )
 
-// breaker is one circuit breaker (R20-R30, R33). look must be called before anything else at a new time.
+// ticket is a permit's part for one breaker.
+type ticket struct {
+	mark uint64 // number of transitions, of all breakers, before it was admitted or judged (R27)
+	slot uint32 // the lease it holds: a probe slot, or while ordinary the ramp's; 0 = none
+	as   standing
+}
+
+func (t ticket) holds() bool   { return t.as == probe && t.slot != 0 }
+func (t ticket) pending() bool { return t.as == probe || t.as == forced }
+
+// reach is which failures a breaker counts while it is closed.
+type reach uint8
+
+const (
+	everything  reach = iota
+	connections       // of the provider as a whole (Auto)
+	answers           // of one model, where the provider's counts the connections (Auto)
+	spectator         // everything, and it never trips: the provider's, where each model has its own (PerModel)
+)
+
+func (r reach) counts(connection bool) bool {
+	switch r {
+	case connections:
+		return connection
+	case answers:
+		return !connection
+	case everything, spectator:
+	}
+	return true
+}
+
+// breaker is one circuit breaker (R20-R31, R33, R34). look must be called before anything else at a new time.
 type breaker struct {
+	moves      *uint64 // transitions of all breakers of the machine so far
+	model      string  // empty: the provider's
+	reach      reach
 	state      State
 	trip       string // empty while closed
 	named      bool   // retryAt is the upstream's own word (R25)
-	generation uint64 // number of transitions so far (R27)
-	closedIn   uint64 // generation in which it last closed
+	generation uint64 // number of its last transition (R27)
+	closedIn   uint64 // number of the transition that last closed it
 	failures   int    // in a row
 	total      uint64 // failures ever
 	proven     int    // probe successes in a row
@@ -56,8 +90,13 @@ type breaker struct {
 	retryAt    time.Time
 	closedAt   time.Time
 	slots      []lease // probes under way, of whatever generation; bounded by half_open_max_probes
-	issued     uint64  // probe slots so far
+	issued     uint32  // leases so far
 	recent     window
+	order      Order     // R31: the one in force
+	proved     bool      // it was probes that closed it last (R34)
+	lone       lease     // R34: the attempt that may pass beyond the share
+	passedAt   time.Time // of the last success (R62)
+	own        evidence  // R62
 }
 
 // breakerOn says whether any trip is on (R28).
@@ -68,15 +107,30 @@ func (s *Settings) cooldownOn() bool {
 	return s.Cooldown.Failures > 0 && (s.Breaker.FailureThreshold > 0 || s.Cooldown.Explicit)
 }
 
-// look moves the breaker on to now: an open period that is over ends (R22), leases that ran out are taken back (R33),
-// offences are forgotten (R29), and one that was turned off closes (R28).
+// on says whether the breaker may open by itself.
+func (b *breaker) on(s *Settings) bool { return b.reach != spectator && s.breakerOn() }
+
+// quiet says that time changes nothing: the healthy path.
+func (b *breaker) quiet() bool {
+	return b.state == Closed && b.offences == 0 && b.order.Action == NoAction
+}
+
+// look moves the breaker on to now: an operator's order ends (R31), an open period that is over ends (R22), leases that
+// ran out are taken back (R33), offences are forgotten (R29), and one that was turned off closes (R28).
 func (b *breaker) look(now time.Time, s *Settings, eff []Effect) []Effect {
+	if b.quiet() {
+		return eff
+	}
+	if b.order.Action != NoAction && b.order.over(now) {
+		b.order = Order{}
+	}
 	switch {
 	case b.state == Closed:
 		if b.offences > 0 && s.Cooldown.Max > 0 && now.Sub(b.closedAt) >= s.Cooldown.Max {
 			b.offences = 0
 		}
-	case !s.breakerOn():
+	case b.order.Action == ForceOpen:
+	case !b.on(s):
 		return b.shut(now, eff)
 	case b.state == Open && !now.Before(b.retryAt):
 		b.reclaim(now)
@@ -92,10 +146,13 @@ func (b *breaker) reclaim(now time.Time) {
 	b.slots = slices.DeleteFunc(b.slots, func(l lease) bool { return !l.held(now) })
 }
 
-// block says whether it blocks an attempt now (R23).
+// block says whether it blocks an attempt now (R23, R31).
 func (b *breaker) block(s *Settings) Block {
 	switch b.state {
 	case Open:
+		if b.order.Action == ForceOpen {
+			return Block{Guard: CircuitBreaker, Reason: OperatorOpen, Until: b.order.Until}
+		}
 		return Block{Guard: CircuitBreaker, Reason: CircuitOpen, Until: b.retryAt, Named: b.named}
 	case HalfOpen:
 		if limit := s.Breaker.HalfOpenMaxProbes; limit > 0 && len(b.slots) >= limit {
@@ -107,168 +164,102 @@ func (b *breaker) block(s *Settings) Block {
 	return Block{}
 }
 
-// admit stamps a permit. Half-open it takes a probe slot unless forced; the caller has asked block before.
-func (b *breaker) admit(now, deadline time.Time, force bool, s *Settings, p *Permit) {
-	p.breaker = b.generation
+// admit makes a permit's ticket. Half-open it takes a probe slot unless forced; the caller has asked block before.
+func (b *breaker) admit(now, deadline time.Time, force bool, s *Settings) ticket {
+	t := ticket{mark: *b.moves, as: ordinary}
 	switch {
 	case b.state == Closed:
-		p.closed = true
+		if s.Breaker.Ramp > 0 && b.ramping(now, s) && !b.lone.held(now) {
+			t.slot = b.issue()
+			b.lone = newLease(uint64(t.slot), now, deadline)
+		}
 	case force:
-		p.forced = true // R27
+		t.as = forced // R27
 	default:
-		b.issued++
-		p.slot, p.probe = b.issued, true
+		t.as, t.slot = probe, b.issue()
 		if s.Breaker.HalfOpenMaxProbes > 0 {
-			b.slots = append(b.slots, newLease(b.issued, now, deadline))
+			b.slots = append(b.slots, newLease(uint64(t.slot), now, deadline))
 		}
 	}
+	return t
 }
 
-// release gives a probe slot back; one already taken back is no matter.
-func (b *breaker) release(p *Permit) {
-	if p.slot != 0 {
-		b.slots = slices.DeleteFunc(b.slots, func(l lease) bool { return l.id == p.slot })
-		p.slot = 0
+// issue gives a new lease its id.
+func (b *breaker) issue() uint32 {
+	b.issued++
+	if b.issued == 0 {
+		b.issued++
+	}
+	return b.issued
+}
+
+// release gives the ticket's lease back; one already taken back is no matter.
+func (b *breaker) release(t *ticket) {
+	if t.slot == 0 {
+		return
+	}
+	id := uint64(t.slot)
+	t.slot = 0
+	if t.as == probe {
+		b.slots = slices.DeleteFunc(b.slots, func(l lease) bool { return l.id == id })
+	} else if b.lone.id == id {
+		b.lone = lease{}
 	}
 }
 
-// sound gives a running stream's verdict: success (R26). What it comes to afterwards is an ordinary result.
-func (b *breaker) sound(now time.Time, s *Settings, p *Permit, eff []Effect) []Effect {
-	b.release(p)
-	if !b.awaits(p) {
-		return eff
-	}
-	eff = b.prove(now, s, eff)
-	p.probe, p.forced, p.breaker = false, false, b.generation
-	return eff
-}
-
-// awaits says whether a result of the permit counts as a probe's: it is a probe of this half-open period, or was forced
-// past a breaker that has not closed since (R27).
-func (b *breaker) awaits(p *Permit) bool {
-	return p.probe && p.breaker == b.generation || p.forced && b.state != Closed && p.breaker >= b.closedIn
-}
-
-// settle takes a result. For R25, wait is the upstream's own word (0: none), and alone says that the permit was given to
-// a probe and no other credential is usable.
-func (b *breaker) settle(now time.Time, s *Settings, p *Permit, v verdict, wait time.Duration, alone bool, eff []Effect) []Effect {
-	b.release(p)
-	if v == failed {
-		b.total++
-	}
-	switch {
-	case b.awaits(p):
-		return b.settleProbe(now, s, p, v, wait, alone, eff)
-	case p.breaker == b.generation && b.state == Closed:
-		return b.settleClosed(now, s, p, v, eff)
-	}
-	return eff // R21, R27: from before the last transition
-}
-
-func (b *breaker) settleClosed(now time.Time, s *Settings, p *Permit, v verdict, eff []Effect) []Effect {
-	counted := p.closed && s.cooldownOn()
-	switch v {
-	case passed:
-		b.failures = 0
-		if counted {
-			b.recent.add(now, false)
-		}
-	case failed:
-		b.failures++
-		if counted {
-			b.recent.add(now, true)
-		}
-		switch {
-		case s.Breaker.FailureThreshold > 0 && b.failures >= s.Breaker.FailureThreshold: // R20
-			return b.open(now, s.Breaker.Timeout, tripFailures, eff)
-		case counted && b.brownout(now, s):
-			return b.offend(now, s, eff)
-		}
-	case nothing, answered, limited:
-	}
-	return eff
-}
-
-func (b *breaker) settleProbe(now time.Time, s *Settings, p *Permit, v verdict, wait time.Duration, alone bool, eff []Effect) []Effect {
-	switch v {
-	case passed, answered: // R24
-		return b.prove(now, s, eff)
-	case failed:
-		if p.forced { // R27
-			return eff
-		}
-		b.failures++
-		if b.trip == tripCooldown && s.cooldownOn() {
-			return b.offend(now, s, eff)
-		}
-		return b.open(now, s.Breaker.Timeout, tripFailures, eff)
-	case limited: // R25
-		if !alone {
-			return eff
-		}
-		eff = b.open(now, max(s.Breaker.Timeout, wait), b.trip, eff)
-		b.named = wait > s.Breaker.Timeout
-	case nothing:
-	}
-	return eff
-}
-
-// prove counts a probe success, and closes the breaker when there are enough of them (R24).
-func (b *breaker) prove(now time.Time, s *Settings, eff []Effect) []Effect {
-	b.proven++
-	if b.proven < s.Breaker.SuccessThreshold {
-		return eff
-	}
-	b.failures = 0
-	return b.shut(now, eff)
-}
-
-// brownout says whether R29's trip is due.
-func (b *breaker) brownout(now time.Time, s *Settings) bool {
-	t := b.recent.at(now)
-	return int64(t.failures) >= int64(s.Cooldown.Failures) &&
-		float64(t.failures) >= s.Cooldown.MinFailureRatio*(float64(t.failures)+float64(t.successes))
-}
-
-// offend opens the breaker for R29's escalating time.
-func (b *breaker) offend(now time.Time, s *Settings, eff []Effect) []Effect {
-	c := s.Cooldown
-	d := atMost(saturate(float64(c.Base)*math.Pow(max(c.Factor, 1), float64(b.offences))), c.Max)
-	b.offences++
-	return b.open(now, d, tripCooldown, eff)
-}
-
-// open starts an open period of d.
+// open starts an open period of d that the breaker itself saw the need of.
 func (b *breaker) open(now time.Time, d time.Duration, trip string, eff []Effect) []Effect {
 	b.trip, b.named = trip, false
 	b.openedAt, b.retryAt = now, now.Add(d)
+	b.own.openedAt, b.own.retryAt, b.own.trip, b.own.named = b.openedAt, b.retryAt, trip, false
 	b.proven = 0
 	return b.enter(Open, eff)
 }
 
 // shut closes it.
 func (b *breaker) shut(now time.Time, eff []Effect) []Effect {
-	b.trip, b.named = "", false
+	b.trip, b.named, b.proved = "", false, false
 	b.openedAt, b.retryAt, b.closedAt = time.Time{}, time.Time{}, now
-	b.closedIn = b.generation + 1
-	return b.enter(Closed, eff)
+	b.own.openedAt, b.own.retryAt, b.own.trip, b.own.named = time.Time{}, time.Time{}, "", false
+	b.lone = lease{}
+	eff = b.enter(Closed, eff)
+	b.closedIn = b.generation
+	return eff
 }
 
 // enter makes the transition to a new generation. Probes under way keep their slots: what they bring is void (R27), but
-// they still are requests at the provider (R23).
+// they still are requests at the provider (R23). From a state to itself is a transition that nobody is told.
 func (b *breaker) enter(to State, eff []Effect) []Effect {
-	e := Effect{Guard: CircuitBreaker, Credential: -1, From: b.state.String(), To: to.String(), Trip: b.trip, Level: b.offences}
+	from := b.state
+	b.state = to
+	*b.moves++
+	b.generation = *b.moves
+	if from == to {
+		return eff
+	}
+	e := Effect{Guard: CircuitBreaker, Credential: -1, Model: b.model, From: from.String(), To: to.String(), Trip: b.trip, Level: b.offences}
+	if b.order.Action != NoAction {
+		e.Trip = tripOperator
+	}
 	if to == Open {
 		e.Reason, e.Until = CircuitOpen, b.retryAt
+		if b.order.Action == ForceOpen {
+			e.Reason = OperatorOpen
+		}
 	}
-	b.state = to
-	b.generation++
 	return append(eff, e)
 }
 
-func (b *breaker) view() BreakerView {
-	return BreakerView{
+func (b *breaker) view(s *Settings, now time.Time) BreakerView {
+	v := BreakerView{
 		State: b.state, Trip: b.trip, ConsecutiveFailures: b.failures, FailuresTotal: b.total,
-		OpenedAt: b.openedAt, RetryAt: b.retryAt, Offences: b.offences,
+		OpenedAt: b.openedAt, RetryAt: b.retryAt, Offences: b.offences, Order: b.order,
 	}
+	if b.order.Action != NoAction {
+		v.Trip = tripOperator
+	}
+	if b.ramping(now, s) {
+		v.RampUntil = b.closedAt.Add(s.Breaker.Ramp)
+	}
+	return v
 }

@@ -83,3 +83,24 @@ func TestBudget(t *testing.T) {
 		}
 	})
 }
+
+// R71: the budget of hedges is a share of the last minute's requests and 1/s.
+func TestHedgeBudget(t *testing.T) {
+	const s = time.Second
+	b := NewHedgeBudget(epoch)
+	if n := drain(b, 0, 0.05, 1_000_000); n != 60 {
+		t.Errorf("%d in a process's first minute", n)
+	}
+	if n := drain(b, 59*s, 0.05, 1_000_000); n != 0 {
+		t.Errorf("%d more", n)
+	}
+	if n := drain(b, 60*s, 0.05, 1000); n != 110 {
+		t.Errorf("%d, want 110", n)
+	}
+	if n := drain(b, 119*s, 0.05, 1000); n != 0 {
+		t.Errorf("%d too early", n)
+	}
+	if n := drain(b, 120*s, 0, 1000); n != 60 {
+		t.Errorf("%d, want 60", n)
+	}
+}

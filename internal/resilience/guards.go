@@ -45,23 +45,31 @@ func (s *survey) before(t *survey) bool {
 }
 
 // survey asks every guard, from wide to narrow.
-func (m *Machine) survey(now time.Time, i int, model string) survey {
+func (m *Machine) survey(now time.Time, narrow *breaker, i int, model string) survey {
 	var s survey
 	if b := m.breaker.block(&m.settings); b.Blocked() {
 		s.add(b)
 	}
+	if narrow != nil {
+		if b := narrow.block(&m.settings); b.Blocked() {
+			s.add(b)
+			if b.Forbids() && !s.block.Forbids() {
+				s.block = b // R31: it is the stronger word
+			}
+		}
+	}
 	c := m.at(i)
 	if c != nil && m.cooled(now, c) {
-		s.add(Block{Guard: CredentialCooldownGuard, Reason: c.cooldown.reason, Until: c.cooldown.until, Named: c.cooldown.named})
+		s.add(c.cooldown.blocks(CredentialCooldownGuard))
 	}
 	if p := m.lockouts[lockKey{model: model}]; m.locks(now, p) {
-		s.add(Block{Guard: ModelLockoutGuard, Reason: p.reason, Until: p.until, Named: p.named})
+		s.add(p.blocks(ModelLockoutGuard))
 	}
 	if c == nil {
 		return s
 	}
 	if p := m.lockouts[lockKey{c.id, model}]; m.locks(now, p) {
-		s.add(Block{Guard: ModelLockoutGuard, Reason: p.reason, Until: p.until, Named: p.named})
+		s.add(p.blocks(ModelLockoutGuard))
 	}
 	if s.named.Blocked() && c.early.held(now) {
 		s.block.Early, s.named.Early = true, true
@@ -70,12 +78,15 @@ func (m *Machine) survey(now time.Time, i int, model string) survey {
 }
 
 // clear says whether nothing blocks: the quick answer of the healthy path.
-func (m *Machine) clear(now time.Time, i int, model string) bool {
-	if m.breaker.state != Closed && m.breaker.block(&m.settings).Blocked() {
+func (m *Machine) clear(now time.Time, narrow *breaker, i int, model string) bool {
+	if !m.breaker.free(&m.settings) || narrow != nil && !narrow.free(&m.settings) {
 		return false
 	}
 	return m.usable(now, m.at(i), model)
 }
+
+// free says whether the breaker does not block.
+func (b *breaker) free(s *Settings) bool { return b.state == Closed || !b.block(s).Blocked() }
 
 // usable says whether neither the credential's cooldown nor a lockout blocks; c may be nil. Credential.Models counts
 // in Pick only.
@@ -160,7 +171,7 @@ func (m *Machine) room(now time.Time) {
 		return
 	}
 	delete(m.lockouts, slices.MinFunc(slices.Collect(maps.Keys(m.lockouts)), func(a, b lockKey) int {
-		return cmp.Or(m.lockouts[a].until.Compare(m.lockouts[b].until), strings.Compare(a.model, b.model), cmp.Compare(a.holder, b.holder))
+		return cmp.Or(m.lockouts[a].end().until.Compare(m.lockouts[b].end().until), strings.Compare(a.model, b.model), cmp.Compare(a.holder, b.holder))
 	}))
 }
 
@@ -170,7 +181,7 @@ func (m *Machine) pass(now time.Time, p *Permit, i int, eff []Effect) []Effect {
 	if i >= 0 {
 		c := &m.credentials[i]
 		was := blockedWord(m.cooled(now, c))
-		if c.cooldown.pass(now, p.mark) {
+		if c.cooldown.pass(now, p) {
 			eff = append(eff, c.cooldown.effect(CredentialCooldownGuard, i, "", was))
 		}
 	}
@@ -188,7 +199,7 @@ func (m *Machine) pass(now time.Time, p *Permit, i int, eff []Effect) []Effect {
 func (m *Machine) unlock(now time.Time, p *Permit, key lockKey, i int, eff []Effect) []Effect {
 	l := m.lockouts[key]
 	was := blockedWord(m.locks(now, l))
-	if l == nil || !l.pass(now, p.mark) {
+	if l == nil || !l.pass(now, p) {
 		return eff
 	}
 	return append(eff, l.effect(ModelLockoutGuard, i, strings.Clone(p.Model), was))
@@ -196,10 +207,17 @@ func (m *Machine) unlock(now time.Time, p *Permit, key lockKey, i int, eff []Eff
 
 // effect is the change of a penalty from one word to what it is now.
 func (p *penalty) effect(g Guard, i int, model, from string) Effect {
+	e := p.end()
 	return Effect{
-		Guard: g, Credential: i, Model: model, From: from, To: blockedWord(!p.until.IsZero()), Reason: p.reason,
-		Until: p.until, Level: p.level,
+		Guard: g, Credential: i, Model: model, From: from, To: blockedWord(!e.until.IsZero()), Reason: e.reason,
+		Until: e.until, Level: p.level,
 	}
+}
+
+// blocks is the block of a running penalty.
+func (p *penalty) blocks(g Guard) Block {
+	e := p.end()
+	return Block{Guard: g, Reason: e.reason, Until: e.until, Named: e.named}
 }
 
 // blockedWord is the state word of a guard other than the breaker.

@@ -17,34 +17,88 @@ const (
 	averageWeight = 8
 )
 
-// Latency measures one target: moving averages of the time to first content and of the whole answer, and the 99th
-// percentile of the time to the first byte (R13, R71). It has a fixed size below 1 KB and never allocates. It is not
+// Latency measures one target: moving averages of the time to first content and of the whole answer, and percentiles of
+// the time to the first byte (R13) and to content (R71). It has a fixed size of about 1 KB and never allocates. It is not
 // safe for concurrent use. The zero Latency has measured nothing.
 type Latency struct {
 	firstContent, total average
-	samples             uint32 // first bytes measured, up to latencyKnown
-	sum                 uint32 // of the buckets
-	buckets             [latencyBuckets]uint16
+	histogram           // of first bytes
+	// stream has the time to a stream's first content event, plain that to a plain answer.
+	stream, plain histogram
 }
 
 // Add takes one answer's times, all from the start of its attempt; one that is 0 or less was not measured.
 func (l *Latency) Add(firstByte, firstContent, total time.Duration) {
 	l.firstContent.add(firstContent)
 	l.total.add(total)
-	if firstByte <= 0 {
+	l.histogram.add(firstByte)
+}
+
+// AddContent takes the time to one answer's content (R71).
+func (l *Latency) AddContent(d time.Duration, stream bool) { l.content(stream).add(d) }
+
+// AtLeast takes the time of an attempt that was given up before it had content: what it would have taken is not known, but
+// no less than that (R71). It enters the measures where it says something, but is no answer: it makes nothing known.
+func (l *Latency) AtLeast(d time.Duration, stream bool) {
+	if l.firstContent.n > 0 && d > l.firstContent.mean {
+		l.firstContent.add(d)
+	}
+	h := l.content(stream)
+	known := h.samples
+	h.add(d)
+	h.samples = known
+}
+
+// Content is a percentile (1 to 99) of the time to an answer's content, rounded up by at most 12.5 %; false below 20
+// answers.
+func (l *Latency) Content(percent int, stream bool) (time.Duration, bool) {
+	return l.content(stream).percentile(percent)
+}
+
+func (l *Latency) content(stream bool) *histogram {
+	if stream {
+		return &l.stream
+	}
+	return &l.plain
+}
+
+// histogram counts times in buckets.
+type histogram struct {
+	samples uint32 // measured, up to latencyKnown
+	sum     uint32 // of the buckets
+	buckets [latencyBuckets]uint16
+}
+
+func (h *histogram) add(d time.Duration) {
+	if d <= 0 {
 		return
 	}
-	l.samples = min(l.samples+1, latencyKnown)
-	l.buckets[latencyBucket(firstByte)]++
-	l.sum++
-	if l.sum < latencyHalved {
+	h.samples = min(h.samples+1, latencyKnown)
+	h.buckets[latencyBucket(d)]++
+	h.sum++
+	if h.sum < latencyHalved {
 		return
 	}
-	l.sum = 0
-	for i := range l.buckets {
-		l.buckets[i] /= 2
-		l.sum += uint32(l.buckets[i])
+	h.sum = 0
+	for i := range h.buckets {
+		h.buckets[i] /= 2
+		h.sum += uint32(h.buckets[i])
 	}
+}
+
+// percentile is rounded up to the end of its bucket; false below latencyKnown samples.
+func (h *histogram) percentile(percent int) (time.Duration, bool) {
+	if h.samples < latencyKnown {
+		return 0, false
+	}
+	above := uint32(uint64(h.sum) * uint64(max(100-percent, 0)) / 100) //nolint:gosec // at most h.sum; how many may be slower
+	for i := len(h.buckets) - 1; i >= 0; i-- {
+		if n := uint32(h.buckets[i]); n > above {
+			return bucketEnd(i), true
+		}
+		above -= uint32(h.buckets[i])
+	}
+	return 0, false
 }
 
 // FirstContent is the moving average of the time to the first content event; false if none was measured.
@@ -56,19 +110,7 @@ func (l *Latency) FirstContent() (time.Duration, bool) {
 func (l *Latency) Total() (time.Duration, bool) { return l.total.mean, l.total.n > 0 }
 
 // P99 is the 99th percentile of the time to the first byte, rounded up by at most 12.5 %; false below 20 samples.
-func (l *Latency) P99() (time.Duration, bool) {
-	if l.samples < latencyKnown {
-		return 0, false
-	}
-	above := l.sum / 100 // how many may be slower
-	for i := len(l.buckets) - 1; i >= 0; i-- {
-		if n := uint32(l.buckets[i]); n > above {
-			return bucketEnd(i), true
-		}
-		above -= uint32(l.buckets[i])
-	}
-	return 0, false
-}
+func (l *Latency) P99() (time.Duration, bool) { return l.percentile(99) }
 
 func latencyBucket(d time.Duration) int {
 	v := int64(d / latencyUnit)

@@ -111,11 +111,43 @@ func TestAverages(t *testing.T) {
 }
 
 func TestLatencyIsSmall(t *testing.T) {
-	if n := unsafe.Sizeof(Latency{}); n >= 1024 {
+	if n := unsafe.Sizeof(Latency{}); n > 1040 {
 		t.Errorf("%d bytes", n)
 	}
 	var l Latency
 	if n := testing.AllocsPerRun(2000, func() { l.Add(time.Second, time.Second, time.Second) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// R71: the time to content is measured for streams and plain answers apart, and known from 20 answers on; what was given up is
+// a lower bound and no answer.
+func TestLatencyContent(t *testing.T) {
+	var l Latency
+	for i := range 20 {
+		if _, ok := l.Content(99, true); ok {
+			t.Fatalf("known after %d", i)
+		}
+		l.AtLeast(time.Minute, true)
+		l.AddContent(time.Second, true)
+	}
+	if d, ok := l.Content(99, true); !ok || d < time.Minute || d > 68*time.Second {
+		t.Errorf("p99 %s, %t", d, ok)
+	}
+	if d, ok := l.Content(50, true); !ok || d < time.Second || d > 1125*time.Millisecond {
+		t.Errorf("p50 %s, %t", d, ok)
+	}
+	if _, ok := l.Content(99, false); ok {
+		t.Error("plain answers were not measured")
+	}
+	var m Latency
+	m.Add(0, 2*time.Second, 0)
+	m.AtLeast(time.Second, true) // says nothing
+	if d, _ := m.FirstContent(); d != 2*time.Second {
+		t.Errorf("average %s", d)
+	}
+	m.AtLeast(10*time.Second, true)
+	if d, _ := m.FirstContent(); d <= 2*time.Second {
+		t.Errorf("average %s", d)
 	}
 }

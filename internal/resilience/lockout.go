@@ -10,13 +10,31 @@ import (
 // is how a result is known to be older than the block it meets (R42). The zero penalty blocks nothing.
 type penalty struct {
 	level  int       // blocks set since the last success; outlives the block (R45)
-	until  time.Time // end of the block
-	named  bool      // until is the upstream's own word
-	reason Reason    // of what set until
+	ending           // of the block that was set here
+	setAt  time.Time // when it was set, or moved out last
 	set    uint64    // number of the block set last
+	lent   ending    // of the block that others have seen set (R62)
+	passed time.Time // admission of the last attempt that succeeded (R42, R62)
 }
 
-func (p *penalty) active(now time.Time) bool { return now.Before(p.until) }
+// ending is the end of a block.
+type ending struct {
+	until  time.Time
+	named  bool   // until is the upstream's own word
+	reason Reason // of what set until
+}
+
+// end is the end that counts: the later one.
+func (p *penalty) end() ending {
+	if p.lent.until.After(p.until) {
+		return p.lent
+	}
+	return p.ending
+}
+
+func (p *penalty) active(now time.Time) bool { return p.set != 0 && p.runs(now) }
+
+func (p *penalty) runs(now time.Time) bool { return now.Before(p.until) || now.Before(p.lent.until) }
 
 // fail records a failure that asks for a block of d (0: none) by an attempt admitted after block number mark; number is
 // what a newly set block gets. It says whether anything changed.
@@ -28,7 +46,7 @@ func (p *penalty) fail(now time.Time, d time.Duration, named bool, reason Reason
 	if mark >= p.set { // R45
 		p.level++
 		p.set = number
-		p.extend(until, named, reason)
+		p.extend(now, ending{until, named, reason})
 		return true
 	}
 	// It was in flight when the block was set: it counts with the failure that set it, but what the upstream says
@@ -39,24 +57,30 @@ func (p *penalty) fail(now time.Time, d time.Duration, named bool, reason Reason
 	if !p.active(now) {
 		p.set = number
 	}
-	p.extend(until, named, reason)
+	p.extend(now, ending{until, named, reason})
 	return true
 }
 
 // extend moves the end out, never in.
-func (p *penalty) extend(until time.Time, named bool, reason Reason) {
-	if until.After(p.until) {
-		p.until, p.named, p.reason = until, named, reason
+func (p *penalty) extend(now time.Time, e ending) {
+	if e.until.After(p.until) {
+		p.ending, p.setAt = e, now
 	}
 }
 
-// pass records a success of an attempt admitted after block number mark. It says whether that ended a running block.
-func (p *penalty) pass(now time.Time, mark uint64) bool {
-	if mark < p.set { // R42
+// pass records the success of a permit. It says whether that ended a running block.
+func (p *penalty) pass(now time.Time, by *Permit) bool {
+	if by.mark < p.set { // R42
+		return false
+	}
+	if by.Admitted.After(p.passed) {
+		p.passed = by.Admitted
+	}
+	if p.set == 0 || p.level == 0 && p.until.IsZero() && p.lent.until.IsZero() {
 		return false
 	}
 	ended := p.active(now)
-	p.level, p.until, p.named, p.reason = 0, time.Time{}, false, ""
+	p.level, p.ending, p.lent = 0, ending{}, ending{}
 	return ended
 }
 

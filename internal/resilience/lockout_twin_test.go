@@ -2,6 +2,7 @@ package resilience
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 // shares no code with the machine, and knows credentials by name alone.
 
 type lockFact struct {
-	key    string // credential, "/model" or "credential/model"
-	what   string // set (raises the level), again (set by a late named reset), out (moved out), pass
+	key    string    // credential, "/model" or "credential/model"
+	what   string    // set (raises the level), again (set by a late named reset), out (moved out), lent (others set it), pass
+	at     time.Time // of pass: when the attempt began
 	until  time.Time
 	named  bool
 	reason Reason
@@ -25,6 +27,7 @@ type lockAttempt struct {
 	permit      Permit
 	name, model string
 	at          int // facts before it was admitted
+	began       time.Time
 	early       bool
 	deadline    time.Time
 }
@@ -32,6 +35,42 @@ type lockAttempt struct {
 type lockTwin struct {
 	s     Settings
 	facts []lockFact
+}
+
+// own is the block that was set here since the last success (R62); zero: none.
+func (w *lockTwin) own(key string) (latest lockFact) {
+	facts, _ := w.story(key)
+	for _, f := range facts {
+		if f.what != "lent" && f.until.After(latest.until) {
+			latest = f
+		}
+	}
+	return latest
+}
+
+// hear takes a row of another instance (R62).
+func (w *lockTwin) hear(now time.Time, key string, r Row) {
+	var lent lockFact
+	known := !strings.Contains(key, "/") // of a model that was never locked no success is remembered
+	for _, f := range w.facts {
+		switch {
+		case f.key != key:
+		case f.what != "pass":
+			known = true
+			if f.what == "lent" {
+				lent = f
+			}
+		case known:
+			lent = lockFact{}
+			if !r.Since.After(f.at) {
+				return
+			}
+		}
+	}
+	later := r.Until.After(lent.until) || r.Until.Equal(lent.until) && (r.Named && !lent.named || r.Named == lent.named && r.Reason > lent.reason)
+	if r.Until.After(now) && later {
+		w.facts = append(w.facts, lockFact{key: key, what: "lent", until: r.Until, named: r.Named, reason: r.Reason})
+	}
 }
 
 // story is what happened to a key since its last success, and its level.
@@ -51,13 +90,20 @@ func (w *lockTwin) story(key string) (facts []lockFact, level int) {
 	return facts, level
 }
 
-// block is the latest end anyone set since the last success.
+// block is the latest end anyone set since the last success; of equal ones that which was set here.
 func (w *lockTwin) block(key string) (latest lockFact, level int) {
 	facts, level := w.story(key)
+	var lent lockFact
 	for _, f := range facts {
-		if f.until.After(latest.until) {
+		switch {
+		case f.what == "lent":
+			lent = f
+		case f.until.After(latest.until):
 			latest = f
 		}
+	}
+	if lent.until.After(latest.until) {
+		return lent, level
 	}
 	return latest, level
 }
@@ -65,7 +111,7 @@ func (w *lockTwin) block(key string) (latest lockFact, level int) {
 // younger says whether the attempt was admitted after the key's block was set (R42).
 func (w *lockTwin) younger(key string, a *lockAttempt) bool {
 	for i, f := range w.facts {
-		if f.key == key && (f.what == "set" || f.what == "again") && i >= a.at {
+		if f.key == key && (f.what == "set" || f.what == "again" || f.what == "lent") && i >= a.at {
 			return false
 		}
 	}
@@ -78,11 +124,12 @@ func (w *lockTwin) fail(now time.Time, key string, a *lockAttempt, d time.Durati
 	}
 	f := lockFact{key: key, what: "set", until: now.Add(d), named: named, reason: reason}
 	if !w.younger(key, a) {
-		latest, _ := w.block(key)
+		latest := w.own(key)
+		running, _ := w.block(key)
 		switch {
 		case !named || !f.until.After(latest.until):
 			return
-		case latest.until.After(now):
+		case running.until.After(now):
 			f.what = "out"
 		default:
 			f.what = "again"
@@ -105,7 +152,7 @@ func (w *lockTwin) settle(now time.Time, a *lockAttempt, o Outcome, present bool
 	case o.Success:
 		for _, key := range []string{a.name, model, both} {
 			if w.younger(key, a) && (present || key == model) {
-				w.facts = append(w.facts, lockFact{key: key, what: "pass"})
+				w.facts = append(w.facts, lockFact{key: key, what: "pass", at: a.began})
 			}
 		}
 	case o.Class == fault.ModelMissing:
@@ -148,14 +195,14 @@ func (w *lockTwin) survey(now time.Time, name, model string) (widest Block, name
 	return widest, named
 }
 
-// R41-R43, R45, R51: cooldowns and lockouts agree with their twin after every step of any history, across reloads that
+// R41-R43, R45, R51, R62: cooldowns and lockouts agree with their twin after every step of any history, across reloads that
 // move, drop and bring back credentials.
 func TestLockoutsAgreeWithTheirTwin(t *testing.T) {
 	seen := make(map[string]int)
 	for range 4 { // times rapid's 100 histories
 		rapid.Check(t, func(t *rapid.T) { lockoutHistory(t, seen) })
 	}
-	for _, what := range []string{"set", "again", "out", "pass", "early refused", "late success", "credential went away"} {
+	for _, what := range []string{"set", "again", "out", "lent", "pass", "early refused", "late success", "credential went away", "rows"} {
 		if seen[what] == 0 {
 			t.Errorf("no history had: %s", what)
 		}
@@ -204,7 +251,7 @@ func lockoutHistory(t *rapid.T, seen map[string]int) {
 		named(fault.RateLimited, 0), named(fault.RateLimited, 3*time.Second), named(fault.RateLimited, 10*time.Second),
 		named(fault.RateLimited, time.Minute), named(fault.ModelLimited, 12*time.Second), bad, of(fault.Rejected), of(fault.ClientGone),
 	}
-	steps := []string{"admit", "admit", "admit", "force", "force", "settle", "settle", "settle", "settle", "pass", "pass", "reload"}
+	steps := []string{"admit", "admit", "admit", "force", "force", "settle", "settle", "settle", "settle", "pass", "pass", "reload", "absorb"}
 	for range rapid.IntRange(30, 250).Draw(t, "steps") {
 		step := rapid.SampledFrom(steps).Draw(t, "step")
 		switch step {
@@ -212,7 +259,7 @@ func lockoutHistory(t *rapid.T, seen map[string]int) {
 			now = now.Add(rapid.SampledFrom([]time.Duration{1, 2, 5, 10, 30, 60}).Draw(t, "seconds") * time.Second)
 		case "admit", "force":
 			i := rapid.IntRange(0, len(present)-1).Draw(t, "credential")
-			a := &lockAttempt{name: present[i], model: rapid.SampledFrom(models).Draw(t, "model"), at: len(twin.facts)}
+			a := &lockAttempt{name: present[i], model: rapid.SampledFrom(models).Draw(t, "model"), at: len(twin.facts), began: now}
 			a.deadline = now.Add(time.Duration(rapid.IntRange(1, 40).Draw(t, "deadline")) * time.Second)
 			_, namedEnd := twin.survey(now, a.name, a.model)
 			w := want(a.name, a.model)
@@ -271,6 +318,30 @@ func lockoutHistory(t *rapid.T, seen map[string]int) {
 			}
 			present = kept
 			m.Configure(s, RoundRobin, pool(present...))
+		case "absorb":
+			name, model := rapid.SampledFrom(append(names, "")).Draw(t, "of"), rapid.SampledFrom(models).Draw(t, "model")
+			r := Row{Guard: ModelLockoutGuard, Credential: name, Model: model, Reason: AuthFailed, Named: rapid.Bool().Draw(t, "named")}
+			key := name + "/" + model
+			if name != "" && rapid.Bool().Draw(t, "cooldown") {
+				r.Guard, r.Model, key = CredentialCooldownGuard, "", name
+			}
+			r.Since = now.Add(-time.Duration(rapid.IntRange(0, 30).Draw(t, "since")) * time.Second)
+			r.Until = r.Since.Add(time.Duration(rapid.IntRange(1, 60).Draw(t, "length")) * time.Second)
+			m.Absorb(now, []Row{r, r}, nil)
+			if name == "" || slices.Contains(present, name) {
+				twin.hear(now, key, r)
+			}
+			for _, r := range m.Rows(now, nil) { // it tells of what it saw itself alone
+				key := r.Credential
+				if r.Guard == ModelLockoutGuard {
+					key += "/" + r.Model
+				}
+				own := twin.own(key)
+				if !r.Until.Equal(own.until) || r.Named != own.named || r.Reason != own.reason || r.Since.After(now) {
+					t.Fatalf("row %+v, want %+v", r, own)
+				}
+				seen["rows"]++
+			}
 		}
 		compare(step)
 	}

@@ -15,12 +15,16 @@ const (
 	maxModelName = 1024 // bytes; a longer one is no model's name and is never locked
 )
 
-// Machine is one provider's guards: its breaker, its credentials' cooldowns and its models' lockouts. Not safe for
+// Machine is one provider's guards: its breaker and those of its models (R35), its credentials' cooldowns and its models' lockouts. Not safe for
 // concurrent use: its owner serialises calls. Methods append what they changed to the effects they are given.
 type Machine struct {
 	settings    Settings
 	strategy    KeyStrategy
 	breaker     breaker
+	models      map[string]*breaker // bounded; nil until one is needed
+	moves       uint64              // transitions of all breakers so far
+	floor       uint64              // number of the last transition of a breaker that was forgotten, or of the last reset
+	resetAt     time.Time           // when an operator last reset all of them (R31)
 	credentials []credential
 	lockouts    map[lockKey]*penalty
 	holders     uint64 // credential states made so far
@@ -48,6 +52,7 @@ type lockKey struct {
 // New makes a machine with every guard clear. An empty list of credentials is one anonymous credential named "default".
 func New(s Settings, strategy KeyStrategy, credentials []Credential) *Machine {
 	m := &Machine{lockouts: make(map[lockKey]*penalty)}
+	m.breaker.moves = &m.moves
 	m.Configure(s, strategy, credentials)
 	return m
 }
@@ -57,7 +62,7 @@ func New(s Settings, strategy KeyStrategy, credentials []Credential) *Machine {
 // credential went away moves no guard of a credential. The machine keeps the Models of the credentials it is given.
 func (m *Machine) Configure(s Settings, strategy KeyStrategy, credentials []Credential) {
 	m.settings, m.strategy = s, strategy
-	m.breaker.recent.resize(s.Cooldown.Window)
+	m.rescope()
 	if len(credentials) == 0 {
 		credentials = []Credential{{Name: "default"}}
 	}
@@ -90,33 +95,41 @@ func (m *Machine) Configure(s Settings, strategy KeyStrategy, credentials []Cred
 // Credentials is the number of credentials (at least 1).
 func (m *Machine) Credentials() int { return len(m.credentials) }
 
-// ConsecutiveFailures is the breaker's count, for R52(a). It is kept when the breaker is off, too.
+// ConsecutiveFailures is the count of the provider's breaker. It is kept when the breaker is off, too.
 func (m *Machine) ConsecutiveFailures() int { return m.breaker.failures }
 
+// FailuresBefore is the higher count of the breakers that an attempt for model passes, for R52(a).
+func (m *Machine) FailuresBefore(model string) int {
+	if b := m.narrow(model); b != nil {
+		return max(b.failures, m.breaker.failures)
+	}
+	return m.breaker.failures
+}
+
 // Check says what blocks (credential, model) now, the widest guard first; the zero Block if nothing does. It moves an
-// expired open breaker to half-open (R22) and appends that to eff. Whether Credential.Models allows the model is not its
-// business. A credential that does not exist has no guard.
+// expired open breaker to half-open (R22) and appends that to eff. The ramp, which only Pick can tell (R34), and whether Credential.Models allows the
+// model are not its business. A credential that does not exist has no guard.
 func (m *Machine) Check(now time.Time, credential int, model string, eff []Effect) (Block, []Effect) {
-	eff = m.breaker.look(now, &m.settings, eff)
-	if m.clear(now, credential, model) {
+	narrow, eff := m.look(now, model, eff)
+	if m.clear(now, narrow, credential, model) {
 		return Block{}, eff
 	}
-	return m.survey(now, credential, model).block, eff
+	return m.survey(now, narrow, credential, model).block, eff
 }
 
 // Admit asks for a permit for one attempt of (credential, model). deadline is when the attempt ends at the latest: its
 // leases last until then (R33), or 10 min if it is zero. Without force it is refused with what Check says, and in a
-// half-open breaker it takes a probe slot. With force it is admitted in spite of every guard and without a slot (R51);
-// only where the upstream itself named an end does it need the credential's early-try lease, and is refused with a block
+// half-open breaker it takes a probe slot. With force it is admitted in spite of every guard but an operator's word (R31)
+// and without a slot (R51); only where the upstream itself named an end does it need the credential's early-try lease, and is refused with a block
 // that has Early set while another permit holds that. A refused permit is the zero Permit and must not be settled.
 func (m *Machine) Admit(now time.Time, credential int, model string, deadline time.Time, force bool, eff []Effect) (Permit, Block, []Effect) {
-	eff = m.breaker.look(now, &m.settings, eff)
+	narrow, eff := m.look(now, model, eff)
 	p := Permit{Credential: credential, Model: model, Admitted: now, mark: m.blocks}
 	c := m.at(credential)
 	m.asked++
-	if !m.clear(now, credential, model) {
-		s := m.survey(now, credential, model)
-		if !force {
+	if !m.clear(now, narrow, credential, model) {
+		s := m.survey(now, narrow, credential, model)
+		if !force || s.block.Forbids() {
 			return Permit{}, s.block, eff
 		}
 		if s.named.Blocked() && c != nil {
@@ -127,7 +140,13 @@ func (m *Machine) Admit(now time.Time, credential int, model string, deadline ti
 			c.early = newLease(p.early, now, deadline)
 		}
 	}
-	m.breaker.admit(now, deadline, force, &m.settings, &p)
+	p.wide = m.breaker.admit(now, deadline, force, &m.settings)
+	switch {
+	case narrow != nil:
+		p.narrow = narrow.admit(now, deadline, force, &m.settings)
+	case m.settings.Breaker.Scope != PerProvider: // its breaker is made once there is something to keep
+		p.narrow = ticket{mark: m.moves, as: ordinary}
+	}
 	if c != nil {
 		p.holder = c.id
 		c.inFlight++
@@ -140,32 +159,36 @@ func (m *Machine) Admit(now time.Time, credential int, model string, deadline ti
 // FirstContent is called once at a streamed attempt's first content event: a probe gives its slot back, its verdict
 // stays due (R26).
 func (m *Machine) FirstContent(now time.Time, p *Permit, eff []Effect) []Effect {
-	eff = m.breaker.look(now, &m.settings, eff)
-	m.breaker.release(p)
+	narrow, eff := m.look(now, p.Model, eff)
+	if narrow != nil {
+		narrow.release(&p.narrow)
+	}
+	m.breaker.release(&p.wide)
 	return eff
 }
 
 // Sound is called once 10 s after the first content event of a stream that is still running: a probe's verdict is
 // success then, and its end an ordinary result (R26).
 func (m *Machine) Sound(now time.Time, p *Permit, eff []Effect) []Effect {
-	eff = m.breaker.look(now, &m.settings, eff)
-	return m.breaker.sound(now, &m.settings, p, eff)
+	narrow, eff := m.look(now, p.Model, eff)
+	if narrow != nil {
+		eff = narrow.sound(now, &m.settings, &p.narrow, eff)
+	}
+	return m.breaker.sound(now, &m.settings, &p.wide, eff)
 }
 
 // Settle ends a permit with its outcome. rnd in [0, 1) gives the jitter of R41. Calling it twice with the same permit is
 // the caller's bug.
 func (m *Machine) Settle(now time.Time, p Permit, o Outcome, rnd float64, eff []Effect) []Effect {
-	eff = m.breaker.look(now, &m.settings, eff)
-	v := judge(o)
-	var wait time.Duration
-	alone := false
-	if v == limited {
+	_, eff = m.look(now, p.Model, eff)
+	r := result{verdict: judge(o), connection: o.Class == fault.Connect || o.Class == fault.Reset, held: m.held()}
+	if r.verdict == limited {
 		if o.Wait.Named {
-			wait = atMost(o.Wait.For, m.settings.CredentialCooldown.Max)
+			r.wait = atMost(o.Wait.For, m.settings.CredentialCooldown.Max)
 		}
-		alone = p.probe && !m.sibling(now, p)
+		r.alone = (p.wide.as == probe || p.narrow.as == probe) && !m.sibling(now, p)
 	}
-	eff = m.breaker.settle(now, &m.settings, &p, v, wait, alone, eff)
+	eff = m.settleBreakers(now, &p, &r, eff)
 
 	i := m.index(p.holder)
 	if i >= 0 {
@@ -175,7 +198,7 @@ func (m *Machine) Settle(now time.Time, p Permit, o Outcome, rnd float64, eff []
 			c.early = lease{}
 		}
 	}
-	if v == passed {
+	if r.verdict == passed {
 		return m.pass(now, &p, i, eff)
 	}
 	switch o.Class {
@@ -195,24 +218,6 @@ func (m *Machine) Settle(now time.Time, p Permit, o Outcome, rnd float64, eff []
 		fault.ContextLength, fault.ContentFilter, fault.ClientGone, fault.Invalid, fault.Cut, fault.Next, fault.RouteMissing, fault.ClientDeadline, fault.Unable:
 	}
 	return eff
-}
-
-// judge is the table's breaker column (R1-R16, R24).
-func judge(o Outcome) verdict {
-	if o.Success {
-		return passed
-	}
-	switch o.Class {
-	case fault.Connect, fault.Reset, fault.Timeout, fault.Upstream, fault.Invalid, fault.Cut:
-		return failed
-	case fault.RateLimited:
-		return limited
-	case fault.Quota, fault.ModelLimited, fault.Auth, fault.CallerAuth, fault.ModelMissing, fault.Rejected,
-		fault.ContextLength, fault.ContentFilter, fault.Next, fault.RouteMissing, fault.Unable:
-		return answered
-	case fault.Unknown, fault.ClientGone, fault.ClientDeadline:
-	}
-	return nothing
 }
 
 // at is the credential at an index, nil if there is none.
@@ -236,20 +241,29 @@ func (m *Machine) index(holder uint64) int {
 // View copies the state as of now. Like Check it moves an expired breaker on.
 func (m *Machine) View(now time.Time, eff []Effect) (View, []Effect) {
 	eff = m.breaker.look(now, &m.settings, eff)
-	v := View{Breaker: m.breaker.view(), Credentials: make([]CredentialView, len(m.credentials))}
+	v := View{
+		Scope: m.settings.Breaker.Scope, Breaker: m.breaker.view(&m.settings, now), Credentials: make([]CredentialView, len(m.credentials)),
+	}
+	for _, name := range m.known() {
+		b := m.models[name]
+		eff = b.look(now, &m.settings, eff)
+		v.Models = append(v.Models, ModelBreakerView{name, b.view(&m.settings, now)})
+	}
 	for i := range m.credentials {
 		c := &m.credentials[i]
 		v.Credentials[i] = CredentialView{Name: c.Name, State: "ok", Level: c.cooldown.level}
 		if m.cooled(now, c) {
 			v.Credentials[i].State = "cooldown"
-			v.Credentials[i].Until, v.Credentials[i].Reason = c.cooldown.until, c.cooldown.reason
+			e := c.cooldown.end()
+			v.Credentials[i].Until, v.Credentials[i].Reason = e.until, e.reason
 		}
 	}
 	for key, p := range m.lockouts {
 		if !m.locks(now, p) {
 			continue
 		}
-		l := LockoutView{Model: key.model, Until: p.until, Reason: p.reason, Level: p.level}
+		e := p.end()
+		l := LockoutView{Model: key.model, Until: e.until, Reason: e.reason, Level: p.level}
 		if i := m.index(key.holder); i >= 0 {
 			l.Credential = m.credentials[i].Name
 		}

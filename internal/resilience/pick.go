@@ -6,16 +6,23 @@ import (
 )
 
 // Pick chooses a usable credential for model by the key strategy, among those for which skip (may be nil) is false and
-// which are allowed for the model (R44). rnd in [0, 1) is for Weighted. ok is false when none is usable; then b is the
+// which are allowed for the model (R44). rnd in [0, 1) is the request's own number, for Weighted and the ramp (R34): with
+// the same one the answer is the same as long as nothing changes. ok is false when none is usable; then b is the
 // block of the one to try first all the same, and credential its index: rate limits before quota and refused
 // credentials, then the soonest to clear, then the lowest index; -1 with a zero block if none is eligible at all. The
 // rotation is advanced by Admit, so that a plan which is never tried does not unbalance it. Like Check it moves an
 // expired breaker on and appends that to eff.
 func (m *Machine) Pick(now time.Time, model string, skip func(int) bool, rnd float64, eff []Effect) (credential int, b Block, ok bool, out []Effect) {
-	eff = m.breaker.look(now, &m.settings, eff)
-	if !m.breaker.block(&m.settings).Blocked() {
-		if i := m.choose(now, model, skip, rnd); i >= 0 {
-			return i, Block{}, true, eff
+	narrow, eff := m.look(now, model, eff)
+	var away Block
+	if m.breaker.free(&m.settings) && (narrow == nil || narrow.free(&m.settings)) {
+		if m.settings.Breaker.Ramp > 0 {
+			away = m.away(now, narrow, rnd)
+		}
+		if !away.Blocked() {
+			if i := m.choose(now, model, skip, rnd); i >= 0 {
+				return i, Block{}, true, eff
+			}
 		}
 	}
 	best := -1
@@ -24,9 +31,12 @@ func (m *Machine) Pick(now time.Time, model string, skip func(int) bool, rnd flo
 		if !m.credentials[i].allowed(model) || skip != nil && skip(i) {
 			continue
 		}
-		if s := m.survey(now, i, model); best < 0 || s.before(&least) {
+		if s := m.survey(now, narrow, i, model); best < 0 || s.before(&least) {
 			best, least = i, s
 		}
+	}
+	if best >= 0 && away.Blocked() {
+		return best, away, false, eff
 	}
 	return best, least.block, false, eff
 }

@@ -264,7 +264,7 @@ func TestProbeLease(t *testing.T) {
 		r.admit(0, "m")
 		r.settle(late, of(fault.ClientGone))
 		r.blocked(0, "m", ProbeInFlight, time.Minute)
-		late.slot, late.probe = 0, false
+		late.wide = ticket{mark: late.wide.mark, as: judged}
 		r.settle(late, bad)
 		r.state(HalfOpen)
 	})

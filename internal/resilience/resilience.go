@@ -42,6 +42,8 @@ type Reason string
 const (
 	CircuitOpen    Reason = "circuit_open"    // breaker open
 	ProbeInFlight  Reason = "half_open"       // half-open and every probe slot taken
+	OperatorOpen   Reason = "operator_open"   // an operator holds the breaker open (R31)
+	Ramping        Reason = "ramping"         // closed lately, and this request is not of the share that it gets back (R34)
 	RateLimited    Reason = "rate_limited"    // credential cooled by a 429 (R4)
 	QuotaExhausted Reason = "quota_exhausted" // credential cooled by R5
 	AuthFailed     Reason = "auth_failed"     // credential cooled by R7
@@ -53,7 +55,7 @@ const (
 type Block struct {
 	Guard  Guard
 	Reason Reason
-	// Until is when it clears by itself; for a taken probe slot, when the lease would be taken back.
+	// Until is when it clears by itself; for a taken probe slot, when the lease would be taken back. Zero: it does not.
 	Until time.Time
 	// Named is true when Until is the upstream's own word (R41), which decides R51.
 	Named bool
@@ -63,6 +65,9 @@ type Block struct {
 
 // Blocked says whether it blocks at all.
 func (b Block) Blocked() bool { return b.Guard != None }
+
+// Forbids says whether not even R51 may pass: an operator holds the breaker open (R31).
+func (b Block) Forbids() bool { return b.Reason == OperatorOpen }
 
 // Outcome is what an attempt came to. Class fault.Unknown with Success true is a success (R16).
 type Outcome struct {
@@ -77,30 +82,27 @@ type Permit struct {
 	Credential int // index in the list of the time of admission
 	Model      string
 	Admitted   time.Time
-	breaker    uint64 // breaker generation
-	slot       uint64 // probe slot id, 0 = none
 	holder     uint64 // id of the credential's state, which outlives a change of the list; 0 = none
 	mark       uint64 // number of blocks set before it was admitted (R42)
 	early      uint64 // id of the credential's early-try lease it holds (R51), 0 = none
-	closed     bool   // admitted while the breaker was closed: enters R29's window
-	probe      bool   // admitted with a probe slot, verdict still due (R26)
-	forced     bool   // admitted without a slot while open or half-open (R51), verdict still due
+	wide       ticket // under the provider's breaker
+	narrow     ticket // under the model's, where it has one (R35)
 }
 
 // Probe says whether the permit holds a half-open probe slot.
-func (p Permit) Probe() bool { return p.slot != 0 }
+func (p Permit) Probe() bool { return p.wide.holds() || p.narrow.holds() }
 
-// Pending says whether the breaker still waits for its verdict as for a probe's: only then FirstContent and Sound
+// Pending says whether a breaker still waits for its verdict as for a probe's: only then FirstContent and Sound
 // have anything to do.
-func (p Permit) Pending() bool { return p.probe || p.forced }
+func (p Permit) Pending() bool { return p.wide.pending() || p.narrow.pending() }
 
 // Effect is one change of a guard, for the journal.
 type Effect struct {
 	Guard      Guard
 	Credential int    // index, -1 where the guard has none
-	Model      string // empty where the guard has none
+	Model      string // empty where the guard has none: of a breaker, where it is the provider's
 	From, To   string // breaker: closed, open, half_open; others: ok, blocked
-	Trip       string // breaker to open: failures, cooldown
+	Trip       string // breaker to open: failures, cooldown, operator; to closed: operator where one closed it
 	Reason     Reason
 	Until      time.Time
 	Level      int
@@ -140,19 +142,43 @@ func (s State) String() string {
 
 // View is a copy of a machine's state for status pages, made at one moment (and lazily moved on to it, R22).
 type View struct {
-	Breaker     BreakerView
+	Scope       Scope
+	Breaker     BreakerView // the provider's; with PerModel it never opens but by an operator
+	Models      []ModelBreakerView
 	Credentials []CredentialView
 	Lockouts    []LockoutView
 }
 
-// BreakerView is the breaker's part of a View. Zero times are absent.
+// Worst is the state of the provider as a whole: its breaker's, or with PerModel that of the worst of its models.
+func (v *View) Worst() State {
+	worst := v.Breaker.State
+	if v.Scope != PerModel {
+		return worst
+	}
+	for i := range v.Models {
+		if s := v.Models[i].State; s == Open || worst == Closed {
+			worst = s
+		}
+	}
+	return worst
+}
+
+// BreakerView is one breaker's part of a View. Zero times are absent.
 type BreakerView struct {
 	State               State
-	Trip                string // failures, cooldown; empty while closed
+	Trip                string // failures, cooldown, operator; while closed empty but for an operator's
 	ConsecutiveFailures int
 	FailuresTotal       uint64
 	OpenedAt, RetryAt   time.Time
 	Offences            int
+	RampUntil           time.Time // R34
+	Order               Order     // R31; the zero Order where no operator holds it
+}
+
+// ModelBreakerView is the breaker of one model (R35).
+type ModelBreakerView struct {
+	Model string
+	BreakerView
 }
 
 // CredentialView is one credential's part of a View.

@@ -36,12 +36,36 @@ type Retry struct {
 	Streams        bool          // false: no retry for streams (003)
 }
 
-// Breaker are the settings of R20-R28.
+// Breaker are the settings of R20-R28, R34 and R35.
 type Breaker struct {
 	FailureThreshold  int // 0 turns the breaker off (R28)
 	SuccessThreshold  int
 	Timeout           time.Duration
 	HalfOpenMaxProbes int // 0 = no limit
+	Scope             Scope
+	Ramp              time.Duration // R34; 0 turns it off
+}
+
+// Scope is what one breaker stands for (R35).
+type Scope uint8
+
+// The scopes of R35.
+const (
+	PerProvider Scope = iota // one for all models of the provider
+	PerModel                 // one for each model
+	Auto                     // one for each model, and the provider's for what is not of a model
+)
+
+// String is the word of the config.
+func (s Scope) String() string {
+	switch s {
+	case PerModel:
+		return "model"
+	case Auto:
+		return "auto"
+	case PerProvider:
+	}
+	return "provider"
 }
 
 // Cooldown are the settings of the second trip, R29.

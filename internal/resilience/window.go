@@ -38,6 +38,9 @@ func (w *window) resize(length time.Duration) {
 	}
 }
 
+// clear forgets what was counted.
+func (w *window) clear() { *w = window{width: w.width} }
+
 // add counts one result.
 func (w *window) add(now time.Time, failed bool) {
 	if failed {

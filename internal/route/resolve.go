@@ -1,6 +1,10 @@
 package route
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // OtherLabel stands for every model name that is neither configured nor discovered, so that no client can invent
 // metric labels.
@@ -9,8 +13,41 @@ const OtherLabel = "other"
 // Resolution is the ordered list of targets for one model name. Targets belongs to the table: read only.
 type Resolution struct {
 	Targets []Target
+	// On are the targets that wait for a refusal; read only, too.
+	On []Target
+	// HoldDown is the virtual model's (R34).
+	HoldDown time.Duration
 	// Label is a bounded name for metrics: a virtual model, a known model, or OtherLabel.
 	Label string
+	// Hedge and Resume are the model's.
+	Hedge  Hedge
+	Resume bool
+}
+
+// Len is how many targets there are, those for refusals included.
+func (r *Resolution) Len() int { return len(r.Targets) + len(r.On) }
+
+// At is the i-th of them: those for refusals come last.
+func (r *Resolution) At(i int) *Target {
+	if i < len(r.Targets) {
+		return &r.Targets[i]
+	}
+	return &r.On[i-len(r.Targets)]
+}
+
+// Hold puts a first target second whose breaker closed less than HoldDown ago (R34). closed says when that was for a
+// target's provider and model; zero: it was never open.
+func (r *Resolution) Hold(now time.Time, closed func(provider, model string) time.Time) {
+	if r.HoldDown <= 0 || len(r.Targets) < 2 {
+		return
+	}
+	first := &r.Targets[0]
+	if at := closed(first.Provider, first.Model); at.IsZero() || now.Sub(at) >= r.HoldDown {
+		return
+	}
+	held := slices.Clone(r.Targets) // they belong to the table
+	held[0], held[1] = held[1], held[0]
+	r.Targets = held
 }
 
 // Outcome says how a name was resolved.
@@ -30,10 +67,11 @@ const (
 // strategies and is called only for those.
 func (t *Table) Resolve(inv *Inventory, name string, rnd func() float64) (Resolution, Outcome) {
 	if v, ok := t.Virtual[name]; ok {
-		r := Resolution{Targets: v.order(rnd), Label: v.Name}
+		r := Resolution{Targets: v.order(rnd), On: v.On, HoldDown: v.HoldDown, Label: v.Name, Hedge: v.Hedge, Resume: v.Resume}
 		if t.anyDisabled(r.Targets) {
 			r.Targets = t.enabled(r.Targets)
 		}
+		r.On = t.enabled(r.On)
 		if len(r.Targets) == 0 {
 			return r, AllDisabled
 		}
@@ -47,7 +85,7 @@ func (t *Table) Resolve(inv *Inventory, name string, rnd func() float64) (Resolu
 	if len(targets) == 0 {
 		return Resolution{Label: label}, AllDisabled
 	}
-	return Resolution{Targets: targets, Label: label}, Found
+	return Resolution{Targets: targets, Label: label, Hedge: DefaultHedge()}, Found
 }
 
 // byOwnName resolves provider/model and bare ids.

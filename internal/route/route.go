@@ -4,6 +4,7 @@
 package route
 
 import (
+	"cmp"
 	"time"
 
 	"evergate/internal/wire"
@@ -36,6 +37,8 @@ type Target struct {
 	Disabled bool
 	Params   []wire.Param
 	Timeouts Timeouts
+	// On is what sends a request here: zero for the model's own targets, else only that refusal (R11, R12).
+	On Refusal
 	// BaseModel is the model that a deployment's name hides, whose facts apply; empty: Model.
 	BaseModel string
 	// MaxTokensField and DeveloperRole override the provider's quirks (wire.Quirks); empty and nil: they stand.
@@ -45,6 +48,40 @@ type Target struct {
 
 // String is provider/model.
 func (t Target) String() string { return t.Provider + "/" + t.Model }
+
+// Refusal is a refusal of the request itself for which a model may have targets of its own (CONTRACT §2, `on:`).
+type Refusal uint8
+
+// The refusals.
+const (
+	NoRefusal     Refusal = iota
+	ContextLength         // R11
+	ContentFilter         // R12
+)
+
+// Hedge says when a further candidate is started beside one that brings no content (R71). The zero Hedge is none.
+type Hedge struct {
+	// Max is how many may be started for one request; 0: none.
+	Max int
+	// After is how long an attempt may bring no content; 0: as Percentile says.
+	After time.Duration
+	// Percentile, 1 to 99, is that of the target's own measured time to content; 0: After, and if that is 0, too, it is
+	// `auto`: the larger of 10 s and twice the 99th, and only targets of the same model.
+	Percentile int
+	// Budget is the share of recent requests that may be hedged.
+	Budget float64
+}
+
+// DefaultHedge is what holds where nothing is said: `{ after: auto, max: 1, budget: 0.05 }`.
+func DefaultHedge() Hedge { return Hedge{Max: 1, Budget: 0.05} }
+
+// Auto says whether the time and the candidates are the gateway's choice.
+func (h *Hedge) Auto() bool { return h.After == 0 && h.Percentile == 0 }
+
+// Serves says whether two targets have the same model, as far as is known.
+func (t *Target) Serves(other *Target) bool {
+	return cmp.Or(t.BaseModel, t.Model) == cmp.Or(other.BaseModel, other.Model)
+}
 
 // Strategy is how a virtual model orders its targets.
 type Strategy uint8
@@ -60,6 +97,13 @@ type Virtual struct {
 	Name     string
 	Strategy Strategy
 	Targets  []Target
+	// On are targets for refusals, in order; each says for which.
+	On []Target
+	// HoldDown is how long a first target stays second after its breaker closed (R34); 0 = off.
+	HoldDown time.Duration
+	// Hedge is R71's, Resume R70's `continue`.
+	Hedge  Hedge
+	Resume bool
 }
 
 // Provider is what routing needs to know of one.

@@ -35,3 +35,9 @@ func (f fan) DiscoveryChanged(d *journal.Discovery) {
 		s.DiscoveryChanged(d)
 	}
 }
+
+func (f fan) BreakerOperated(o *journal.Order) {
+	for _, s := range f {
+		s.BreakerOperated(o)
+	}
+}

@@ -145,6 +145,22 @@ func (l *Logs) DiscoveryChanged(d *journal.Discovery) {
 	})
 }
 
+// BreakerOperated writes the line that tells who changed a breaker by hand, and why; always as a warning, so that it is there
+// when somebody asks (R31).
+func (l *Logs) BreakerOperated(o *journal.Order) {
+	if !l.enabled(slog.LevelWarn) {
+		return
+	}
+	l.emit(slog.LevelWarn, "operator", []slog.Attr{
+		slog.String("provider", o.Provider),
+		slog.String("upstream_model", cut(o.Model, maxAsked)),
+		slog.String("action", o.Action),
+		slog.String("reason", cut(o.Reason, maxMessage)),
+		slog.String("by", o.By),
+		known("until", !o.Until.IsZero(), slog.TimeValue(o.Until)),
+	})
+}
+
 func (l *Logs) enabled(level slog.Level) bool {
 	if l.quick != nil {
 		return l.quick.Enabled(context.Background(), level)
@@ -157,7 +173,7 @@ func (l *Logs) emit(level slog.Level, msg string, attrs []slog.Attr) {
 		_ = l.quick.emit(time.Now(), level, msg, attrs) // a log that cannot be written has nowhere to say so
 		return
 	}
-	l.logger.LogAttrs(context.Background(), level, msg, append([]slog.Attr(nil), attrs...)...) //nolint:sloglint // one of four literals
+	l.logger.LogAttrs(context.Background(), level, msg, append([]slog.Attr(nil), attrs...)...) //nolint:sloglint // one of five literals
 }
 
 // known is an attribute that is null when its value is not known.

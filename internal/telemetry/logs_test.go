@@ -208,6 +208,7 @@ func (s *teller) GuardChanged(*journal.Guard)   { *s.heard = append(*s.heard, s.
 func (s *teller) DiscoveryChanged(*journal.Discovery) {
 	*s.heard = append(*s.heard, s.name+" discovery")
 }
+func (s *teller) BreakerOperated(*journal.Order) { *s.heard = append(*s.heard, s.name+" order") }
 
 // Many requests at once through the whole of it: logger, batches, metrics.
 func TestConcurrentFacts(t *testing.T) {

@@ -32,6 +32,7 @@ type Metrics struct {
 	moves     *handles[moveKey, prometheus.Counter]
 
 	retries  map[string]prometheus.Counter // by why; fixed
+	hedges   map[bool]prometheus.Counter   // by won; fixed
 	ttft     prometheus.Observer
 	overhead prometheus.Observer
 	dropped  prometheus.Counter
@@ -116,6 +117,9 @@ func NewMetrics(registry *prometheus.Registry, live Live) *Metrics {
 		m.retries[why] = retries.WithLabelValues(why)
 	}
 
+	hedges := counters("hedges_total", "Attempts that were started beside one that brought no content, by whether theirs was the answer.", "won")
+	m.hedges = map[bool]prometheus.Counter{false: hedges.WithLabelValues("false"), true: hedges.WithLabelValues("true")}
+
 	tokens := counters("tokens_total", "Tokens as upstreams counted them: cached_input and audio_input are parts of input, reasoning and audio_output of output.",
 		"provider", "model", "kind")
 	m.tokens = newHandles(func(k tokenKey) prometheus.Counter {
@@ -187,6 +191,9 @@ func (m *Metrics) AttemptEnded(a *journal.Attempt) {
 	if a.FromProvider != "" {
 		m.moved(a)
 	}
+	if a.Hedge {
+		m.hedges[a.Won].Inc()
+	}
 	if a.Usage.Known {
 		m.used(a)
 	}
@@ -230,3 +237,6 @@ func (m *Metrics) GuardChanged(g *journal.Guard) {
 
 // DiscoveryChanged needs no count: the health of providers is read at the scrape.
 func (m *Metrics) DiscoveryChanged(*journal.Discovery) {}
+
+// BreakerOperated implements journal.Sink: what it changes comes as a transition.
+func (m *Metrics) BreakerOperated(*journal.Order) {}

@@ -68,7 +68,9 @@ type entry struct {
 }
 
 // New makes an empty store.
-func New(l Limits) *Store { return &Store{limits: l, entries: map[key]*list.Element{}, shelves: map[string]*shelf{}} }
+func New(l Limits) *Store {
+	return &Store{limits: l, entries: map[key]*list.Element{}, shelves: map[string]*shelf{}}
+}
 
 // Put keeps an answer for its owner (a caller's key by name, or empty). One that is larger than a quarter of the whole
 // store is not kept.

@@ -37,6 +37,8 @@ type Target struct {
 	Quirks Quirks
 	// AskUsage asks for usage in a stream, where the dialect must be asked.
 	AskUsage bool
+	// Prefix is the beginning of the answer, which the request is to end in as the model's own last turn (R70); empty: none.
+	Prefix string
 	// Unsealed leaves out every seal, and what cannot be sent without its seal (R10's repair).
 	Unsealed bool
 	// Answer and Created, in seconds since 1970, are the id and the time of an answer whose upstream says none (Bedrock has

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"evergate/internal/llm"
 	"evergate/internal/sse"
 )
@@ -24,6 +26,9 @@ type Translation interface {
 	Unsaid() []string
 	// Said is what a stream's client was told.
 	Said() Said
+	// Through has the stream told through a seam, so that another translation can go on with it. It comes before the first
+	// event.
+	Through(s *Seam)
 }
 
 // Canonical is a client's request in no vendor's words, decoded once for all attempts that need it.
@@ -71,6 +76,9 @@ func NewTranslation(client, upstream Dialect, c *Canonical, t Target) Translatio
 	}
 	q := *c.generation
 	q.Dropped = q.Dropped.Clone()
+	if t.Prefix != "" {
+		q.Messages = append(slices.Clip(q.Messages), llm.Message{Role: llm.Assistant, Content: []llm.Part{{Kind: llm.Text, Text: t.Prefix}}})
+	}
 	return &generation{client: client.(Client), upstream: upstream.(Upstream), q: &q, target: t}
 }
 
@@ -88,6 +96,7 @@ type generation struct {
 	decoder Decoder
 	order   llm.Order
 	encoder Encoder
+	seam    *Seam // has order and encoder, if there is one
 	dst     []byte
 	ended   bool
 	// put and say are the two steps of an event's way, made once: a closure for each event would be garbage.
@@ -143,8 +152,13 @@ func (g *generation) begin() {
 	if g.encoder != nil {
 		return
 	}
-	g.decoder, g.encoder = g.upstream.NewDecoder(), g.client.NewEncoder(g.q)
+	g.decoder = g.upstream.NewDecoder()
 	g.say = func(e *llm.Event) { g.dst = g.encoder.Append(g.dst, e) }
+	if g.seam != nil {
+		g.join()
+		return
+	}
+	g.encoder = g.client.NewEncoder(g.q)
 	g.put = func(e *llm.Event) {
 		if e.Kind == llm.Start {
 			g.name(&e.ID, &e.Model, &e.Created)
@@ -153,6 +167,24 @@ func (g *generation) begin() {
 	}
 }
 
+// join has the events go through the seam.
+func (g *generation) join() {
+	s := g.seam
+	if s.encoder == nil {
+		s.encoder = g.client.NewEncoder(g.q)
+	}
+	g.encoder = s.encoder
+	next := func(e *llm.Event) { s.order.Put(e, g.say) }
+	g.put = func(e *llm.Event) {
+		if e.Kind == llm.Start {
+			g.name(&e.ID, &e.Model, &e.Created)
+		}
+		s.pass(e, next)
+	}
+}
+
+func (g *generation) Through(s *Seam) { g.seam = s }
+
 func (g *generation) AppendEvent(dst, data []byte) ([]byte, error) {
 	if g.ended {
 		return dst, nil
@@ -160,8 +192,11 @@ func (g *generation) AppendEvent(dst, data []byte) ([]byte, error) {
 	g.begin()
 	g.dst = dst
 	err := g.decoder.Decode(data, g.put)
-	if err == nil && g.order.Held() > maxWaiting {
+	if err == nil && g.ordered().Held() > maxWaiting {
 		err = Invalid("the upstream's stream begins ever more parts before a tool call is complete")
+	}
+	if err == nil && g.seam != nil {
+		err = g.seam.err
 	}
 	return g.take(), err
 }
@@ -174,9 +209,21 @@ func (g *generation) AppendEnd(dst []byte) []byte {
 	g.ended = true
 	g.dst = dst
 	g.decoder.End(g.put)
-	g.order.End(g.say)
+	if s := g.seam; s != nil {
+		s.settle(func(e *llm.Event) { s.order.Put(e, g.say) })
+		s.finished = true
+	}
+	g.ordered().End(g.say)
 	g.dst = g.encoder.AppendEnd(g.dst)
 	return g.take()
+}
+
+// ordered is the order that the stream is in.
+func (g *generation) ordered() *llm.Order {
+	if g.seam != nil {
+		return &g.seam.order
+	}
+	return &g.order
 }
 
 // take gives the bytes away, so that the translation does not hold another's buffer.
@@ -233,6 +280,7 @@ func (m *embedding) Unsaid() []string                          { return nil }
 func (m *embedding) Forget()                                   {}
 func (m *embedding) Dropped() []string                         { return m.q.Dropped.Names() }
 func (m *embedding) Said() Said                                { return Said{} }
+func (m *embedding) Through(*Seam)                             {}
 
 // AppendEvent appends one server-sent event: with a name where the dialect names its events.
 func AppendEvent(dst, name, data []byte) []byte {

@@ -17,8 +17,11 @@ func (d *reader) tools(raw []byte) error {
 			case name == "functionDeclarations":
 				for _, f := range elements(m.raw) {
 					t := d.function(f)
-					if t.Name == "" {
+					switch {
+					case t.Name == "":
 						return &wire.RequestError{Param: "tools", Message: "a function declaration has no name"}
+					case len(t.Schema) > 0 && t.Schema[0] != '{':
+						return &wire.RequestError{Param: "tools", Message: "the parameters of the function " + t.Name + " must be an object"}
 					}
 					d.q.Tools = append(d.q.Tools, t)
 				}

@@ -29,7 +29,7 @@ func appendToolsOf(q *llm.Request, raw []byte) error {
 	for i := 0; r.Elem(); i++ {
 		t, err := readTool(r.Raw(), i)
 		if err == nil {
-			err = named(&t, i)
+			err = callable(&t, i)
 		}
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ func appendGroup(q *llm.Request, raw []byte) error {
 	elements(tools, func(raw []byte) {
 		t, bad := readTool(raw, at)
 		if bad == nil {
-			bad = named(&t, at)
+			bad = callable(&t, at)
 		}
 		if at++; bad != nil {
 			err = bad
@@ -148,10 +148,14 @@ func readTool(raw []byte, at int) (t llm.Tool, err error) {
 	return t, nil
 }
 
-// named refuses a tool of the caller's own that has no name.
-func named(t *llm.Tool, at int) error {
-	if t.Name == "" && t.Opaque == nil {
+// callable refuses a tool of the caller's own that has no name, or parameters that are no schema.
+func callable(t *llm.Tool, at int) error {
+	switch {
+	case t.Opaque != nil:
+	case t.Name == "":
 		return &wire.RequestError{Param: fmt.Sprintf("tools[%d].name", at), Message: fmt.Sprintf("tools[%d] has no name", at)}
+	case len(t.Schema) > 0 && t.Schema[0] != '{':
+		return &wire.RequestError{Param: fmt.Sprintf("tools[%d].parameters", at), Message: fmt.Sprintf("tools[%d].parameters must be an object", at)}
 	}
 	return nil
 }

@@ -80,3 +80,36 @@ func TestFormatWithoutSchema(t *testing.T) {
 		})
 	}
 }
+
+// The parameters of a tool are an object, in every dialect.
+func TestParametersThatAreNoSchema(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		dialect wire.Client
+		body    string
+	}{
+		{"chat", openaichat.Chat{}, `{"model":"m","messages":[{"role":"user","content":"q"}],"tools":[{"type":"function","function":{"name":"f","parameters":SCHEMA}}]}`},
+		{"messages", anthropic.Messages{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"q"}],"tools":[{"name":"f","input_schema":SCHEMA}]}`},
+		{"responses", responses.Responses{}, `{"model":"m","input":"q","tools":[{"type":"function","name":"f","parameters":SCHEMA}]}`},
+		{"gemini", gemini.Generate{}, `{"contents":[{"parts":[{"text":"q"}]}],"tools":[{"functionDeclarations":[{"name":"f","parameters":SCHEMA}]}]}`},
+		{"gemini, as JSON Schema", gemini.Generate{}, `{"contents":[{"parts":[{"text":"q"}]}],"tools":[{"functionDeclarations":[{"name":"f","parametersJsonSchema":SCHEMA}]}]}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for _, schema := range []string{`{"type":"object"}`, `"0"`, `[]`, `7`} {
+				r, err := tt.dialect.ReadRequest([]byte(strings.Replace(tt.body, "SCHEMA", schema, 1)))
+				if err == nil {
+					_, err = tt.dialect.DecodeRequest(&r)
+				}
+				refused := (*wire.RequestError)(nil)
+				switch good := schema[0] == '{'; {
+				case good && err != nil:
+					t.Errorf("with %s: %v", schema, err)
+				case !good && (!errors.As(err, &refused) || refused.Param == ""):
+					t.Errorf("with %s: %v", schema, err)
+				}
+			}
+		})
+	}
+}
