@@ -23,7 +23,8 @@ func keysOnly(name string) (string, bool) {
 // onePart is what a part of a config needs to be a whole one.
 const onePart = "\nproviders: { some: { type: openai, api_key: x } }\n"
 
-// Every block of YAML in the documents is what it says it is, and is sound: a config, a part of one, or a mock's script.
+// Every block of YAML in the documents is what it says it is, and is sound: a config, a part of one, a scenario, or a
+// mock's script.
 func TestDocumentedFilesAreSound(t *testing.T) {
 	t.Parallel()
 	configs := 0
@@ -35,6 +36,10 @@ func TestDocumentedFilesAreSound(t *testing.T) {
 			case b.marker == "mock":
 				if _, err := mock.ParseScript([]byte(b.text)); err != nil {
 					t.Errorf("%s: %v", b.place, err)
+				}
+			case b.marker == "scenario":
+				if _, err := config.ParseScenario(b.place, "", []byte(b.text), keysOnly); err != nil {
+					t.Errorf("%v", err)
 				}
 			case strings.HasPrefix(b.marker, "config"):
 				configs++
@@ -54,7 +59,7 @@ func TestDocumentedFilesAreSound(t *testing.T) {
 					t.Errorf("%s: the block after it is not what evergate check prints:\n%s", b.place, cfg.Effective())
 				}
 			default:
-				t.Errorf("%s: a block of YAML needs <!-- config -->, <!-- config part --> or <!-- mock --> before it", b.place)
+				t.Errorf("%s: a block of YAML needs <!-- config -->, <!-- config part -->, <!-- scenario --> or <!-- mock --> before it", b.place)
 			}
 		}
 	}

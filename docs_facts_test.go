@@ -87,7 +87,9 @@ func commands(t *testing.T) map[string]command {
 		}
 		var c command
 		for _, ff := range structs[f.Type.(*ast.Ident).Name].Fields.List {
-			c.flags = append(c.flags, flag(ff, tagOf(t, ff)))
+			if _, is := tagOf(t, ff).Lookup("arg"); !is {
+				c.flags = append(c.flags, flag(ff, tagOf(t, ff)))
+			}
 		}
 		out[strings.ToLower(f.Names[0].Name)] = c
 	}

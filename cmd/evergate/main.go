@@ -24,13 +24,14 @@ type cli struct {
 	LogFormat string `help:"text or json; text when standard error is a terminal, json otherwise" enum:"text,json,auto" default:"auto" env:"EVERGATE_LOG_FORMAT"`
 	LogLevel  string `help:"debug, info, warn or error" enum:"debug,info,warn,error,auto" default:"auto" env:"EVERGATE_LOG_LEVEL"`
 
-	Serve   serveCmd   `cmd:"" help:"Run the gateway."`
-	Demo    demoCmd    `cmd:"" help:"Run the gateway with three simulated providers, one of which fails on a schedule. Needs no key."`
-	Check   checkCmd   `cmd:"" help:"Validate a config file and print the effective settings of each provider."`
-	Status  statusCmd  `cmd:"" help:"Show providers, guards and credentials of a running gateway."`
-	Mock    mockCmd    `cmd:"" help:"Run a simulated provider with faults on demand."`
-	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of the config file, for editors."`
-	Version versionCmd `cmd:"" help:"Print version, commit and Go version."`
+	Serve    serveCmd    `cmd:"" help:"Run the gateway."`
+	Demo     demoCmd     `cmd:"" help:"Run the gateway with three simulated providers, one of which fails on a schedule. Needs no key."`
+	Check    checkCmd    `cmd:"" help:"Validate a config file and print the effective settings of each provider."`
+	Status   statusCmd   `cmd:"" help:"Show providers, guards and credentials of a running gateway."`
+	Mock     mockCmd     `cmd:"" help:"Run a simulated provider with faults on demand."`
+	Simulate simulateCmd `cmd:"" help:"Play a scripted outage through the engine in virtual time, and report availability, latency and attempts."`
+	Schema   schemaCmd   `cmd:"" help:"Print the JSON Schema of the config file, for editors."`
+	Version  versionCmd  `cmd:"" help:"Print version, commit and Go version."`
 }
 
 // exitError carries an exit code; its message was already printed where it is empty.
