@@ -1,0 +1,103 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"evergate/internal/fault"
+)
+
+// OAuth is a credential whose access tokens are asked of a token endpoint (RFC 6749): with a refresh token on behalf of
+// who gave it, without one as the client itself.
+type OAuth struct {
+	TokenURL     string
+	ClientID     string
+	ClientSecret Secret // empty: a public client
+	RefreshToken Secret
+	Scopes       []string // of the client's own grant; a refresh token has its scopes already
+}
+
+// Tokens keeps the credential's access token, asked for by client. A refresh token that the endpoint gives in exchange
+// for the old one is kept in memory and used from then on.
+func (o OAuth) Tokens(client *http.Client) *Tokens {
+	g := &grant{of: o, refresh: o.RefreshToken, client: client}
+	return NewTokens(g.fetch)
+}
+
+// grant is what an OAuth credential asks with.
+type grant struct {
+	of     OAuth
+	client *http.Client
+
+	mu      sync.Mutex
+	refresh Secret // the newest
+}
+
+// fetch gets a new token.
+func (g *grant) fetch(ctx context.Context) (Token, error) {
+	if g.client != nil {
+		ctx = context.WithValue(ctx, oauth2.HTTPClient, g.client)
+	}
+	t, err := g.ask(ctx)
+	if err != nil {
+		return Token{}, grantFault(err)
+	}
+	if t.RefreshToken != "" {
+		g.mu.Lock()
+		g.refresh = Secret(t.RefreshToken)
+		g.mu.Unlock()
+	}
+	return Token{Value: Secret(t.AccessToken), Expiry: t.Expiry}, nil
+}
+
+func (g *grant) ask(ctx context.Context) (*oauth2.Token, error) {
+	g.mu.Lock()
+	refresh := g.refresh
+	g.mu.Unlock()
+	if refresh == "" {
+		c := clientcredentials.Config{
+			ClientID: g.of.ClientID, ClientSecret: g.of.ClientSecret.Reveal(), TokenURL: g.of.TokenURL, Scopes: g.of.Scopes,
+			AuthStyle: oauth2.AuthStyleInParams,
+		}
+		return c.Token(ctx)
+	}
+	c := oauth2.Config{
+		ClientID: g.of.ClientID, ClientSecret: g.of.ClientSecret.Reveal(),
+		Endpoint: oauth2.Endpoint{TokenURL: g.of.TokenURL, AuthStyle: oauth2.AuthStyleInParams},
+	}
+	return c.TokenSource(ctx, &oauth2.Token{RefreshToken: refresh.Reveal()}).Token()
+}
+
+// grantFault says what a failed fetch means (R32): only a grant that is no good any more is the credential's own fault
+// (R7); whatever else goes wrong at a token endpoint may be right again at the next try. The cause quotes nothing of the
+// exchange, which holds secrets.
+func grantFault(err error) error {
+	var refused *oauth2.RetrieveError
+	if !errors.As(err, &refused) || refused.Response == nil {
+		f := TokenFault(0, "", nil)
+		f.Cause = errors.New("token endpoint: no usable answer")
+		return f
+	}
+	word := errorWord(refused.ErrorCode)
+	f := TokenFault(refused.Response.StatusCode, word, errors.New("token endpoint: "+refused.Response.Status+" "+word))
+	if f.Class == fault.Auth && word != "invalid_grant" {
+		f.Class = fault.Next
+	}
+	return f
+}
+
+// errorWord is an error code of RFC 6749 §5.2 as far as it can be one.
+func errorWord(code string) string {
+	return clip(strings.Map(func(r rune) rune {
+		if r == '_' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return -1
+	}, code), 64)
+}
