@@ -79,8 +79,11 @@ func (t *Tokens) Get(ctx context.Context) (Secret, error) {
 }
 
 // good says whether the token can be used. Requires the lock.
-func (t *Tokens) good(now time.Time) bool {
-	return t.token.Value != "" && (t.token.Expiry.IsZero() || now.Before(t.token.Expiry.Add(-endsEarly)))
+func (t *Tokens) good(now time.Time) bool { return t.token.good(now) }
+
+// good says whether there is a token that will not end on its way.
+func (t *Token) good(now time.Time) bool {
+	return t.Value != "" && (t.Expiry.IsZero() || now.Before(t.Expiry.Add(-endsEarly)))
 }
 
 // renew fetches a token.
@@ -95,6 +98,9 @@ func (t *Tokens) renew(ctx context.Context) {
 	now := time.Now()
 	if err == nil && token.Value == "" {
 		err = TokenFault(0, "no token in the answer", nil)
+	}
+	if err == nil && !token.good(now) {
+		err = TokenFault(0, "the token in the answer ends at once", nil)
 	}
 	if t.err = err; err != nil {
 		t.askAfter = now.Add(min(holdBase<<min(t.failures, 16), holdMax))

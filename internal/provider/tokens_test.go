@@ -224,3 +224,21 @@ func TestHTTPClient(t *testing.T) {
 		t.Error("a CA file that is not there went unnoticed")
 	}
 }
+
+// A token that ends before it could be used is none: it is never given out, nor asked for again without a pause.
+func TestTokensThatEndAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &mint{life: 8 * time.Second}
+		tokens := NewTokens(m.fetch)
+		for range 3 {
+			got, err := tokens.Get(t.Context())
+			var f *fault.Fault
+			if got != "" || !errors.As(err, &f) || f.Class != fault.Next {
+				t.Fatalf("%q, %v", got.Reveal(), err)
+			}
+		}
+		if n := m.count(); n != 1 {
+			t.Errorf("asked %d times at once", n)
+		}
+	})
+}
