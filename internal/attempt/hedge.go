@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"evergate/internal/failover"
 	"evergate/internal/fault"
 	"evergate/internal/route"
 	"evergate/internal/wire"
@@ -17,8 +18,6 @@ import (
 // goroutine alone. Whoever has content first claims the answer; all others are cancelled.
 
 const (
-	// autoHedge is the least that `auto` waits.
-	autoHedge = 10 * time.Second
 	// collectTime is how long the end of a request waits for hedges that were cancelled, to say what they came to.
 	collectTime = 100 * time.Millisecond
 	// outrunWord is what the trail says of an attempt that another one outran.
@@ -91,38 +90,19 @@ func (x *run) others(e *exchange, same bool) bool {
 	return false
 }
 
-// hedgeFirst is when it is first looked at whether a hedge is due; 0: never. What `auto` measures is asked for only then:
-// nothing of it is before 10 s.
+// hedgeFirst is when it is first looked at whether a hedge is due; 0: never.
 func (e *exchange) hedgeFirst(h *route.Hedge) time.Duration {
-	switch {
-	case h.After > 0:
-		return h.After
-	case h.Percentile == 0:
-		return autoHedge
-	}
-	if d, ok := e.leg.Guards.Content(e.leg.Target.Model, h.Percentile, e.x.c.Request.Stream); ok {
-		return max(d, time.Millisecond)
-	}
-	if e.x.c.Request.Stream {
-		return autoHedge
-	}
-	return 0
+	return failover.HedgeFirst(h, e.x.c.Request.Stream, e.measured)
 }
 
 // hedgeAfter is when a hedge is due, as it is known now; 0: not at all.
 func (e *exchange) hedgeAfter() time.Duration {
-	h := &e.x.c.Hedge
-	if !h.Auto() {
-		return time.Nanosecond // hedgeFirst's time has come
-	}
-	p99, ok := e.leg.Guards.Content(e.leg.Target.Model, 99, e.x.c.Request.Stream)
-	switch {
-	case ok:
-		return max(autoHedge, 2*p99)
-	case e.x.c.Request.Stream:
-		return autoHedge
-	}
-	return 0 // how long a whole answer takes is anybody's guess
+	return failover.HedgeAfter(&e.x.c.Hedge, e.x.c.Request.Stream, e.measured)
+}
+
+// measured is a percentile of the target's times to content.
+func (e *exchange) measured(percent int) (time.Duration, bool) {
+	return e.leg.Guards.Content(e.leg.Target.Model, percent, e.x.c.Request.Stream)
 }
 
 // hedge starts the next candidate beside one that has no content, and runs it until it has or fails. It is called on a

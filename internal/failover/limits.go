@@ -43,3 +43,40 @@ func Lease(t route.Timeouts, stream bool) time.Duration {
 
 // SoundAfter is how long a probe's stream must bring content before its verdict is success (R26).
 const SoundAfter = 10 * time.Second
+
+// autoHedge is the least that `auto` waits (R71).
+const autoHedge = 10 * time.Second
+
+// HedgeFirst is how long after an attempt began it is first looked at whether a hedge is due beside it; 0: never (R71). content
+// gives a percentile of the target's times to content, false while too few were measured. It is not asked for `auto`:
+// nothing of that is due before 10 s.
+func HedgeFirst(h *route.Hedge, stream bool, content func(percent int) (time.Duration, bool)) time.Duration {
+	switch {
+	case h.After > 0:
+		return h.After
+	case h.Percentile == 0:
+		return autoHedge
+	}
+	if d, ok := content(h.Percentile); ok {
+		return max(d, time.Millisecond)
+	}
+	if stream {
+		return autoHedge
+	}
+	return 0
+}
+
+// HedgeAfter is how long after an attempt began a hedge is due, as it is known when HedgeFirst's time has come; 0: not at all.
+func HedgeAfter(h *route.Hedge, stream bool, content func(percent int) (time.Duration, bool)) time.Duration {
+	if !h.Auto() {
+		return time.Nanosecond // it is due
+	}
+	p99, ok := content(99)
+	switch {
+	case ok:
+		return max(autoHedge, 2*p99)
+	case stream:
+		return autoHedge
+	}
+	return 0 // how long a whole answer takes is anybody's guess
+}

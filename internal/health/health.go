@@ -5,7 +5,6 @@
 package health
 
 import (
-	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -269,16 +268,7 @@ func (p *Provider) Content(model string, percent int, stream bool) (time.Duratio
 func (p *Provider) SilentTooLong(model string, timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	limit := timeout / 2
-	if timeout == 0 {
-		limit = math.MaxInt64 // half of for ever
-	}
-	if l := p.latency[model]; l != nil {
-		if p99, ok := l.P99(); ok {
-			limit = 2 * p99
-		}
-	}
-	return max(limit, 10*time.Second)
+	return p.latency[model].SilentTooLong(timeout)
 }
 
 // unlockAndTell releases the lock and then tells the journal: effects leave the lock before anyone hears of them.

@@ -1,6 +1,9 @@
 package resilience
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 const (
 	// The histogram has 8 buckets an octave (each at most 12.5 % wide) over 20 octaves from 1 ms on: up to 17 min. The
@@ -145,4 +148,19 @@ func (a *average) add(d time.Duration) {
 	}
 	a.n = min(a.n+1, averageWeight)
 	a.mean += (d - a.mean) / time.Duration(a.n)
+}
+
+// SilentTooLong is R13's limit: how long an attempt may bring no byte before a client that hangs up makes it a timeout of
+// the provider. timeout is the attempt's own; 0: it has none. A nil Latency has measured nothing.
+func (l *Latency) SilentTooLong(timeout time.Duration) time.Duration {
+	limit := timeout / 2
+	if timeout == 0 {
+		limit = math.MaxInt64 // half of for ever
+	}
+	if l != nil {
+		if p99, ok := l.P99(); ok {
+			limit = 2 * p99
+		}
+	}
+	return max(limit, 10*time.Second)
 }

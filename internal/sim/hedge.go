@@ -3,11 +3,9 @@ package sim
 import (
 	"time"
 
+	"evergate/internal/failover"
 	"evergate/internal/fault"
 )
-
-// autoHedge is the least that `auto` waits (R71).
-const autoHedge = 10 * time.Second
 
 // flying says whether an attempt is under way.
 func (r *request) flying() bool {
@@ -25,40 +23,18 @@ func (r *request) hedgeFirst(f *flight) time.Duration {
 	if h.Max <= r.hedges || r.claimed || len(r.targets) < 2 {
 		return 0
 	}
-	switch {
-	case h.After > 0:
-		return h.After
-	case h.Percentile == 0:
-		return autoHedge
-	}
-	if d, ok := f.place.latency.Content(h.Percentile, r.stream); ok {
-		return max(d, time.Millisecond)
-	}
-	if r.stream {
-		return autoHedge
-	}
-	return 0
+	return failover.HedgeFirst(h, r.stream, f.content(r.stream))
 }
 
-// hedgeAfter is how long after its beginning a hedge is due, as it is known now; 0: not at all.
-func (r *request) hedgeAfter(f *flight) time.Duration {
-	if !r.hedge.Auto() {
-		return time.Nanosecond // hedgeFirst's time has come
-	}
-	p99, ok := f.place.latency.Content(99, r.stream)
-	switch {
-	case ok:
-		return max(autoHedge, 2*p99)
-	case r.stream:
-		return autoHedge
-	}
-	return 0 // how long a whole answer takes is anybody's guess
+// content gives the measured times to content of an attempt's target.
+func (f *flight) content(stream bool) func(int) (time.Duration, bool) {
+	return func(percent int) (time.Duration, bool) { return f.place.latency.Content(percent, stream) }
 }
 
 // launch starts a hedge beside an attempt that has brought no content, if one is due (R71).
 func (s *Simulation) launch(r *request, n int) {
 	f := &r.flights[n]
-	due := r.hedgeAfter(f)
+	due := failover.HedgeAfter(&r.hedge, r.stream, f.content(r.stream))
 	switch {
 	case r.claimed || r.hedges >= r.hedge.Max || due == 0:
 		return

@@ -324,16 +324,7 @@ func (r *request) silentTooLong(f *flight) bool {
 	if r.stream {
 		limit = f.limits.FirstChunk
 	}
-	p99, ok := f.place.latency.P99()
-	switch {
-	case ok:
-		limit = 2 * p99
-	case limit == 0:
-		return false
-	default:
-		limit /= 2
-	}
-	return r.s.now-f.began > max(limit, 10*time.Second)
+	return r.s.now-f.began > f.place.latency.SilentTooLong(limit)
 }
 
 // end closes a request.
