@@ -8,7 +8,7 @@ import (
 // What waits for a call to be complete is counted, and goes out in time however much it is.
 func TestOrderHeld(t *testing.T) {
 	t.Parallel()
-	const calls, pieces = 1000, 50_000
+	const calls, pieces = 1000, 10_000
 	var o Order
 	n := 0
 	count := func(*Event) { n++ }
