@@ -50,6 +50,9 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, c.wrap("write", err)
 }
 
+// Quiet says that there is nothing to read, no end either.
+func (c *conn) Quiet() bool { return c.in.quiet() }
+
 // Close ends both directions. With unread bytes, or after SetLinger(0), it resets, as TCP does.
 func (c *conn) Close() error {
 	c.mu.Lock()
@@ -163,6 +166,12 @@ func (p *pipe) read(b []byte) (int, error) {
 		}
 		p.cond.Wait()
 	}
+}
+
+func (p *pipe) quiet() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.readerClosed && len(p.buf) == 0 && !p.reset && !p.ended
 }
 
 func (p *pipe) write(b []byte) (n int, err error) {
