@@ -30,9 +30,10 @@ var rings = map[string]int{
 	"internal/fault": 0, "internal/llm": 0,
 	// 1: pure logic
 	"internal/jsonscan": 1, "internal/nearest": 1, "internal/sse": 1, "internal/wire": 1, "internal/openaiwords": 1, "internal/resilience": 1,
-	"internal/route": 1, "internal/failover": 1, "internal/journal": 1, "internal/sim": 1,
+	"internal/route": 1, "internal/failover": 1, "internal/journal": 1, "internal/sim": 1, "internal/explain": 1,
 	// 2: services
-	"internal/catalog": 2, "internal/threads": 2, "internal/health": 2, "internal/attempt": 2, "internal/identity": 2, "internal/budget": 2,
+	"internal/http1":   2,
+	"internal/catalog": 2, "internal/recent": 2, "internal/threads": 2, "internal/health": 2, "internal/attempt": 2, "internal/probing": 2, "internal/identity": 2, "internal/budget": 2,
 	"internal/usage": 2, "internal/replica": 2,
 	// 3: adapters
 	"internal/provider": 3, "internal/store": 3, "internal/telemetry": 3, "internal/mock": 3,

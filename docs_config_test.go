@@ -14,7 +14,7 @@ import (
 
 // keysOnly is an environment in which every credential has a value of its own and nothing else is set.
 func keysOnly(name string) (string, bool) {
-	if strings.HasSuffix(name, "_KEY") || strings.HasSuffix(name, "_SECRET") {
+	if strings.HasSuffix(name, "_KEY") || strings.HasSuffix(name, "_SECRET") || strings.HasSuffix(name, "_REFRESH_TOKEN") {
 		return "value-of-" + name, true
 	}
 	return "", false

@@ -74,7 +74,7 @@ server: { listen: 127.0.0.1:0 }
 admin: { pprof: true }
 providers:
   first: { type: openai-compatible, base_url: %q, models: [m], resilience: { retry: { initial_backoff: 1ms } } }
-  second: { type: openai-compatible, base_url: %q, models: [m] }
+  second: { type: openai-compatible, base_url: %q, models: [m], probe: models }
 models:
   fast: { targets: [first/m, second/m] }
 `, simulated(t, "rules: [{nth: 1-2, do: {status: 503}}]"), simulated(t, "")))
@@ -124,7 +124,7 @@ func (g *gateway) ask(t *testing.T, method, path, body string) (int, string) {
 }
 
 // traffic has a request of every kind that logs and metrics tell of: a retry, a failover, streams, a malformed event,
-// a missing model, an embedding, a translation that loses something.
+// a missing model, an embedding, a translation that loses something, a probe.
 func (g *gateway) traffic(t *testing.T) {
 	t.Helper()
 	const chat, body = "/v1/chat/completions", `{"model":%q,"stream":%t,"messages":[{"role":"user","content":"hi"}]}`
@@ -136,6 +136,10 @@ func (g *gateway) traffic(t *testing.T) {
 	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "second/mock-404", false))
 	g.ask(t, http.MethodPost, "/v1/embeddings", `{"model":"second/m","input":"hi"}`)
 	g.ask(t, http.MethodPost, "/v1/messages", `{"model":"fast","max_tokens":50,"top_k":5,"messages":[{"role":"user","content":"hi"}]}`)
+	g.ask(t, http.MethodPost, "/admin/v1/providers/second/breaker", `{"action":"open","reason":"to be probed","for":"1s"}`)
+	for end := time.Now().Add(5 * time.Second); !strings.Contains(g.log.String(), `"msg":"probe"`) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // Every log field is documented, and no other.
@@ -163,7 +167,7 @@ func TestLogFields(t *testing.T) {
 	for end := time.Now().Add(3 * time.Second); fields["discovery"] == nil && time.Now().Before(end); {
 		gather()
 	}
-	for _, msg := range []string{"request", "guard", "operator", "discovery", "attempt"} {
+	for _, msg := range []string{"request", "guard", "operator", "probe", "discovery", "attempt"} {
 		there := slices.DeleteFunc(slices.Sorted(maps.Keys(fields[msg])), func(name string) bool {
 			return name == "time" || name == "level" || name == "msg"
 		})
@@ -209,8 +213,11 @@ func TestRoutes(t *testing.T) {
 	for _, route := range documented {
 		method, path, _ := strings.Cut(route, " ")
 		id := "fast"
-		if strings.Contains(path, "/responses/") {
+		switch {
+		case strings.Contains(path, "/responses/"):
 			id = g.keptAnswer(t)
+		case strings.Contains(path, "/explain/"):
+			id = g.pastRequest(t)
 		}
 		path = strings.NewReplacer("{id}", id, "{model}", "fast", "{provider}", "first").Replace(path)
 		if status, body := g.ask(t, http.MethodPatch, path, ""); status != http.StatusMethodNotAllowed && !strings.HasPrefix(path, "/debug/") {
@@ -227,7 +234,7 @@ func TestRoutes(t *testing.T) {
 		answerRoutes(t),
 		[]string{
 			"GET /v1/models", "GET /v1/models/{id}", "GET /v1beta/models", "GET /v1beta/models/{id}", "GET /debug/pprof/",
-			"POST /admin/v1/providers/{provider}/breaker",
+			"POST /admin/v1/providers/{provider}/breaker", "GET /admin/v1/explain/{id}",
 		})
 	same(t, "routes", documented, there)
 }
@@ -303,6 +310,21 @@ func (g *gateway) keptAnswer(t *testing.T) string {
 		t.Fatalf("%d %s", status, body)
 	}
 	return answer.ID
+}
+
+// pastRequest makes a request and gives its id.
+func (g *gateway) pastRequest(t *testing.T) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/v1/embeddings", strings.NewReader(`{"model":"nobody","input":"hi"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.Header.Get("X-Request-Id")
 }
 
 // answerRoutes are those of an answer that was given earlier.

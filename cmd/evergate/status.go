@@ -72,29 +72,13 @@ func (s *statusCmd) show(ctx context.Context, to io.Writer, terminal bool) error
 
 // fetch asks for the health reply.
 func (s *statusCmd) fetch(ctx context.Context) ([]byte, error) {
-	url := strings.TrimRight(s.URL, "/")
-	if !strings.Contains(url, "://") {
-		url = "http://" + url
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/admin/v1/health", http.NoBody)
-	if err != nil {
-		return nil, fmt.Errorf("--url %q: %w", s.URL, err)
-	}
-	if s.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+s.Token)
-	}
-	client := &http.Client{Timeout: 10 * time.Second}
-	res, err := client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("no gateway at %s (start one, or name it with --url): %w", s.URL, err)
-	}
-	defer res.Body.Close() //nolint:errcheck // nothing is left to be lost
-	body, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
+	gateway := adminClient{url: s.URL, token: s.Token}
+	reply, err := gateway.do(ctx, http.MethodGet, "/admin/v1/health", nil)
 	switch {
 	case err != nil:
 		return nil, err
-	case res.StatusCode != http.StatusOK:
-		return nil, refused(s.URL, res.Status, body)
+	case reply.code != http.StatusOK:
+		return nil, refused(s.URL, reply.status, reply.text)
 	}
-	return body, nil
+	return reply.text, nil
 }

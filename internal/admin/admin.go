@@ -4,11 +4,14 @@
 package admin
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
+	"evergate/internal/explain"
 	"evergate/internal/provider"
 	"evergate/internal/resilience"
 )
@@ -25,6 +28,11 @@ type Sources struct {
 	// Operate carries out an operator's order on a breaker of a provider that Health names (R31), by whom. Its errors are those
 	// of resilience.Machine.Operate.
 	Operate func(provider string, o resilience.Order, by string) error
+	// Explain says what a request would come to if it came now; an *explain.QuestionError is the asker's fault (R72). nil: nobody
+	// can say.
+	Explain func(context.Context, explain.Question) (*explain.Answer, error)
+	// Past says what became of a request of the past, by its id; false: it is not remembered.
+	Past func(id string) (*explain.Past, bool)
 	// Metrics serves /metrics.
 	Metrics http.Handler
 }
@@ -38,6 +46,8 @@ type Options struct {
 	Hosts []string
 	// Pprof serves /debug/pprof/.
 	Pprof bool
+	// MaxBody bounds a request that is to be explained, in bytes; 0: 32 MiB.
+	MaxBody int64
 }
 
 // Problem is one mistake in a config.
@@ -61,14 +71,15 @@ func Owns(path string) bool {
 
 // New makes the handler. It is safe for concurrent use and keeps nothing between requests.
 func New(s Sources, o Options) http.Handler {
-	a := &api{sources: s, guard: newGuard(o)}
+	a := &api{sources: s, guard: newGuard(o), maxBody: cmp.Or(o.MaxBody, 32<<20)}
 	a.routes = map[string]endpoint{
 		"/healthz": {get: a.healthz},
 		"/readyz":  {get: a.readyz},
 		"/metrics": {get: a.metrics, who: a.guard.scraper},
 
-		"/admin/v1/health": {get: a.health, who: a.guard.operator},
-		"/admin/v1/reload": {post: a.reload, who: a.guard.operator},
+		"/admin/v1/health":  {get: a.health, who: a.guard.operator},
+		"/admin/v1/reload":  {post: a.reload, who: a.guard.operator},
+		"/admin/v1/explain": {post: a.explain, who: a.guard.operator},
 	}
 	if o.Pprof {
 		a.profiles()
@@ -97,6 +108,7 @@ func (e endpoint) allow() string {
 type api struct {
 	sources   Sources
 	guard     guard
+	maxBody   int64
 	routes    map[string]endpoint
 	reloading sync.Mutex // held while a reload is under way
 }
@@ -105,6 +117,9 @@ type api struct {
 func (a *api) route(path string) (endpoint, bool) {
 	if name, ok := breakerPath(path); ok {
 		return endpoint{post: func(w http.ResponseWriter, r *http.Request) { a.breaker(w, r, name) }, who: a.guard.operator}, true
+	}
+	if id, ok := pastID(path); ok {
+		return endpoint{get: func(w http.ResponseWriter, _ *http.Request) { a.explainPast(w, id) }, who: a.guard.operator}, true
 	}
 	e, ok := a.routes[path]
 	return e, ok

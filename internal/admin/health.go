@@ -67,6 +67,16 @@ type Credential struct {
 	Level         int    `json:"level"`
 	CooldownUntil Time   `json:"cooldown_until"`
 	Reason        string `json:"reason"`
+	// Token is the refresh breaker of an OAuth credential; absent for all others (R32).
+	Token *Token `json:"token,omitempty"`
+}
+
+// Token is how a credential fares at its token endpoint. State is closed, open (nothing is asked before RetryAt) or
+// half_open (the next request that needs a token asks); Failures are fetches in a row that failed.
+type Token struct {
+	State    string `json:"state"`
+	Failures int    `json:"failures"`
+	RetryAt  Time   `json:"retry_at"`
 }
 
 // Lockout is a model that is locked out, on one credential or, with an empty one, on all.

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"evergate/internal/fault"
 )
 
 // RenderStatus writes the health reply as the table that `evergate status` prints: a line a provider, and below it what
@@ -103,6 +105,15 @@ func (s *status) blocked(h *Health, names []string) {
 					{text: c.Reason, paint: fair},
 					{text: left(c.CooldownUntil, s.now)},
 					{text: strconv.Itoa(c.Level)},
+				})
+			}
+			if t := p.Credentials[key].Token; t != nil && t.State != "closed" {
+				rows = append(rows, []cell{
+					{text: name},
+					{text: "token refresh of " + key},
+					{text: fault.NoToken.String(), paint: fair},
+					{text: left(t.RetryAt, s.now)},
+					{text: strconv.Itoa(t.Failures)},
 				})
 			}
 		}

@@ -46,7 +46,11 @@ func outage() Health {
 				},
 				Credentials: map[string]Credential{"default": {State: "ok"}},
 			},
-			"müller": {Status: "healthy", LastChecked: in(-2 * time.Hour), Breaker: closed},
+			"müller": {Status: "healthy", LastChecked: in(-2 * time.Hour), Breaker: closed, Credentials: map[string]Credential{ // R32
+				"down": {State: "ok", Token: &Token{State: "open", Failures: 3, RetryAt: in(4 * time.Second)}},
+				"due":  {State: "ok", Token: &Token{State: "half_open", Failures: 1}},
+				"good": {State: "ok", Token: &Token{State: "closed"}},
+			}},
 			"held": {
 				Status: "healthy", Breaker: Breaker{State: "closed", Trip: "operator", ConsecutiveFailures: 9, FailuresTotal: 9, Operator: &Operator{Action: "close", Reason: "their status page says it is fine"}},
 				Breakers: map[string]Breaker{

@@ -21,6 +21,8 @@ import (
 	"evergate/internal/health"
 	"evergate/internal/ingress"
 	"evergate/internal/journal"
+	"evergate/internal/probing"
+	"evergate/internal/recent"
 	"evergate/internal/telemetry"
 )
 
@@ -50,6 +52,8 @@ type App struct {
 	catalog  *catalog.Catalog
 	ingress  *ingress.Handler
 	metrics  *telemetry.Metrics
+	recent   recent.Ring
+	prober   *probing.Prober
 	back     atomic.Pointer[http.Handler] // the admin API, health and metrics; a reload swaps it with its token
 	draining atomic.Bool
 	instance string // this process, in the health reply
@@ -58,6 +62,7 @@ type App struct {
 	reload    sync.Mutex // serialises reloads; guards the two below
 	config    atomic.Pointer[config.Config]
 	upstreams map[string]*upstream
+	live      atomic.Pointer[map[string]*upstream] // the same, for readers; the map is never changed
 
 	hard    context.Context //nolint:containedctx // ends every request when the grace period is over
 	abandon context.CancelCauseFunc
@@ -91,7 +96,9 @@ func New(o Options) (*App, error) {
 
 // take puts a configuration in force.
 func (a *App) take(c *config.Config, p *parts) {
+	inherit(c, p, a.upstreams)
 	a.health.Apply(p.guards)
+	a.prober.Apply(probes(c, p, a.health))
 	a.catalog.Apply(p.sources)
 	a.ingress.Configure(ingressConfig(c, p, a.health))
 	a.config.Store(c)
@@ -99,6 +106,7 @@ func (a *App) take(c *config.Config, p *parts) {
 	a.back.Store(&back)
 	old := a.upstreams
 	a.upstreams = p.upstreams
+	a.live.Store(&p.upstreams)
 	for name, up := range old {
 		if p.upstreams[name] != up {
 			up.client.Close() // idle connections alone: requests under way go on
@@ -144,6 +152,7 @@ func (a *App) warnRestart(next *config.Config) {
 func (a *App) Start() error {
 	cfg := a.config.Load()
 	ctx, cancel := context.WithCancel(context.Background())
+	a.stops = append(a.stops, func(context.Context) error { a.prober.Stop(); return nil })
 	a.stops = append(a.stops, func(context.Context) error { cancel(); a.catalog.Wait(); return nil })
 	front := a.split()
 	if cfg.Admin.Listen != "" {

@@ -98,7 +98,7 @@ func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, e
 		}
 		p.upstreams[o.Name] = up
 		p.guards = append(p.guards, health.Config{
-			Name: o.Name, Settings: pc.Resilience, Strategy: pc.KeyStrategy, Credentials: credentials(o.Credentials),
+			Name: o.Name, Settings: guarded(pc), Strategy: pc.KeyStrategy, Credentials: credentials(o.Credentials),
 		})
 		p.sources = append(p.sources, catalog.Source{
 			Name: o.Name, Configured: pc.Models, Disabled: pc.Disabled, Identity: id, Fetch: fetch(up.client),
@@ -149,6 +149,7 @@ func credentials(cs []provider.Credential) []resilience.Credential {
 	for i, c := range cs {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(c.Value.Reveal())) // a hash never fails
+		writeGrant(h, c.OAuth)
 		out[i] = resilience.Credential{Name: c.Name, Weight: c.Weight, Models: c.Models, Identity: h.Sum64()}
 	}
 	return out
@@ -168,6 +169,7 @@ func identity(pc *config.Provider) string {
 	}
 	for _, c := range o.Credentials {
 		_, _ = fmt.Fprintf(h, "|%s=%s", c.Name, c.Value.Reveal())
+		writeGrant(h, c.OAuth)
 	}
 	return string(h.Sum(nil))
 }

@@ -8,6 +8,7 @@ import (
 
 	"evergate/internal/admin"
 	"evergate/internal/journal"
+	"evergate/internal/probing"
 	"evergate/internal/telemetry"
 )
 
@@ -18,8 +19,10 @@ func (a *App) sinks() journal.Sink {
 		InFlight:   func() int { return int(a.ingress.InFlight()) },
 		LogDropped: a.opts.LogDropped,
 	})
-	sinks := append([]journal.Sink{a.metrics, telemetry.NewLogs(a.log)}, a.opts.Sinks...)
-	return telemetry.Fan(sinks...)
+	a.prober = probing.New(dialects())
+	sinks := append([]journal.Sink{a.metrics, telemetry.NewLogs(a.log), a.prober, &a.recent}, a.opts.Sinks...)
+	a.prober.Journal = telemetry.Fan(sinks...)
+	return a.prober.Journal
 }
 
 // providerStates is what the metrics read at a scrape.

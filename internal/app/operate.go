@@ -14,12 +14,13 @@ import (
 // adminHandler is what operators ask.
 func (a *App) adminHandler() http.Handler {
 	cfg := a.config.Load()
-	sources := admin.Sources{Health: a.healthView, Ready: a.ready, Metrics: a.metrics.Handler(), Operate: a.operate}
+	sources := admin.Sources{Health: a.healthView, Ready: a.ready, Metrics: a.metrics.Handler(), Operate: a.operate, Explain: a.ingress.Explain, Past: a.past}
 	if a.opts.Load != nil {
 		sources.Reload = a.reloadProblems
 	}
 	return admin.New(sources, admin.Options{
 		Token: cfg.Admin.Token, Hosts: []string{cfg.Server.Listen, cfg.Admin.Listen}, Pprof: cfg.Admin.Pprof,
+		MaxBody: cfg.Server.MaxRequestBody,
 	})
 }
 
@@ -79,9 +80,11 @@ func (a *App) healthView() admin.Health {
 		if models == nil {
 			models = &route.ProviderModels{Name: name, Disabled: cfg.Providers[i].Disabled}
 		}
-		view.Providers[name] = admin.NewProvider(s.Guards, *models, int(s.InFlight), admin.Latency{
+		shown := admin.NewProvider(s.Guards, *models, int(s.InFlight), admin.Latency{
 			FirstContent: s.FirstContent.Milliseconds(), Total: s.Total.Milliseconds(),
 		})
+		a.showTokens(&shown, name, now)
+		view.Providers[name] = shown
 	}
 	return view
 }

@@ -40,6 +40,7 @@ type recorder struct {
 	attempts []journal.Attempt
 	guards   []journal.Guard
 	orders   []journal.Order
+	probes   []journal.Probe
 }
 
 func (r *recorder) RequestEnded(f *journal.Request) {
@@ -66,6 +67,12 @@ func (r *recorder) BreakerOperated(o *journal.Order) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.orders = append(r.orders, *o)
+}
+
+func (r *recorder) ProbeEnded(p *journal.Probe) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.probes = append(r.probes, *p)
 }
 
 // last gives the last request's fact.

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"slices"
+
 	"evergate/internal/provider"
 	"evergate/internal/provider/anthropic"
 	"evergate/internal/provider/azure"
@@ -29,7 +31,7 @@ func vendorOf(o *provider.Options, dial dialFunc) (*provider.Vendor, error) {
 		return azure.New(azure.Options{APIVersion: o.APIVersion, API: o.API, Entra: o.Entra, HTTP: client})
 	case "bedrock":
 		return bedrock.New(bedrock.Options{
-			Region: o.Region, Bearer: hasKeys(o), AccessKeyID: o.AWS.AccessKeyID, SecretAccessKey: o.AWS.SecretAccessKey,
+			Region: o.Region, Bearer: hasKeys(o) || hasGrants(o), AccessKeyID: o.AWS.AccessKeyID, SecretAccessKey: o.AWS.SecretAccessKey,
 			SessionToken: o.AWS.SessionToken, Profile: o.AWS.Profile,
 		})
 	case "vertex":
@@ -53,4 +55,9 @@ func hasKeys(o *provider.Options) bool {
 		}
 	}
 	return false
+}
+
+// hasGrants says whether a provider is paid with OAuth access tokens.
+func hasGrants(o *provider.Options) bool {
+	return slices.ContainsFunc(o.Credentials, func(c provider.Credential) bool { return c.OAuth != nil })
 }

@@ -233,10 +233,10 @@ func (e *exchange) own(f *fault.Fault) *fault.Fault {
 	}
 	if context.Cause(e.ctx) == errOutrun { //nolint:errorlint // it is no other's
 		e.outrun = true
-		return &fault.Fault{Class: fault.ClientGone, Cause: errOutrun}
+		return &fault.Fault{Class: fault.ClientGone, Cause: errOutrun, Unasked: f.Unasked}
 	}
 	if e.parent.Err() != nil {
-		return &fault.Fault{Class: fault.ClientGone, Cause: context.Cause(e.parent)}
+		return &fault.Fault{Class: fault.ClientGone, Cause: context.Cause(e.parent), Unasked: f.Unasked}
 	}
 	if e.foreign() {
 		return meant(f)

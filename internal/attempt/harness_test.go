@@ -177,6 +177,7 @@ func (silentJournal) AttemptEnded(*journal.Attempt)       {}
 func (silentJournal) GuardChanged(*journal.Guard)         {}
 func (silentJournal) DiscoveryChanged(*journal.Discovery) {}
 func (silentJournal) BreakerOperated(*journal.Order)      {}
+func (silentJournal) ProbeEnded(*journal.Probe)           {}
 
 // bench is a Runner with upstreams of the names a, b, …, in this order.
 type bench struct {

@@ -23,6 +23,8 @@ var ErrShutdown = errors.New("gateway is shutting down")
 type Runner struct {
 	Health  *health.Health
 	Journal journal.Sink
+	// Random gives numbers in [0, 1) for what guards decide by chance; nil: the usual ones.
+	Random  func() float64
 	waiting atomic.Int64
 }
 
@@ -62,19 +64,35 @@ func (r *Runner) Run(ctx context.Context, c *Call, sink Sink) *Result {
 
 // begin opens the session and notes what is blocked (R50).
 func (r *Runner) begin(c *Call, sink Sink) *run {
-	x := &run{r: r, c: c, sink: sink, now: c.Start, rnd: rand.Float64()} //nolint:gosec // load spreading, not secrets
+	x := &run{r: r, c: c, sink: sink, now: c.Start, rnd: r.random()}
 	x.res.Steps = x.steps[:0]
-	if total := c.Legs[0].Target.Timeouts.Total; total > 0 {
-		x.deadline = c.Start.Add(total)
-	}
-	targets := x.space[:0]
-	for i := range c.Legs {
-		targets = append(targets, failover.Target{Target: &c.Legs[i].Target, Settings: c.Legs[i].Settings})
-	}
-	x.session.Begin(failover.Params{Targets: targets, Stream: c.Request.Stream, Deadline: x.deadline}, x)
+	params := c.params(x.space[:0])
+	x.deadline = params.Deadline
+	x.session.Begin(params, x)
 	x.noteSkips()
 	r.Health.CountRequest(x.now)
 	return x
+}
+
+// random is a request's own number.
+func (r *Runner) random() float64 {
+	if r.Random != nil {
+		return r.Random()
+	}
+	return rand.Float64() //nolint:gosec // load spreading, not secrets
+}
+
+// params are what the call's session is about; targets is a place for the list of them.
+func (c *Call) params(targets []failover.Target) failover.Params {
+	p := failover.Params{Stream: c.Request.Stream}
+	if total := c.Legs[0].Target.Timeouts.Total; total > 0 {
+		p.Deadline = c.Start.Add(total)
+	}
+	for i := range c.Legs {
+		targets = append(targets, failover.Target{Target: &c.Legs[i].Target, Settings: c.Legs[i].Settings})
+	}
+	p.Targets = targets
+	return p
 }
 
 // step makes the session's next move; true: the request has ended.

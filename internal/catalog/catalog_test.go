@@ -68,6 +68,7 @@ func (*facts) RequestEnded(*journal.Request)  {}
 func (*facts) AttemptEnded(*journal.Attempt)  {}
 func (*facts) GuardChanged(*journal.Guard)    {}
 func (*facts) BreakerOperated(*journal.Order) {}
+func (*facts) ProbeEnded(*journal.Probe)      {}
 func (f *facts) DiscoveryChanged(d *journal.Discovery) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

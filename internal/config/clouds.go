@@ -101,7 +101,7 @@ func (b *builder) cloud(e entry[providerFile], o *provider.Options) {
 		if apiVersion.MatchString(o.APIVersion) && o.APIVersion < sinceStreamUsage {
 			o.StreamUsage = false
 		}
-		o.Entra = b.entra(f, len(withValue(o.Credentials)) > 0)
+		o.Entra = b.entra(f, len(withValue(o.Credentials)) > 0 || withOAuth(o.Credentials))
 	case bedrock:
 		b.bedrock(e, o)
 	case vertex:
@@ -147,7 +147,7 @@ var bedrockHost = regexp.MustCompile(`^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.
 
 func (b *builder) bedrock(e entry[providerFile], o *provider.Options) {
 	f := &e.v
-	bearer := len(withValue(o.Credentials)) > 0
+	bearer := len(withValue(o.Credentials)) > 0 || withOAuth(o.Credentials)
 	if f.aws.set && bearer {
 		b.problem(f.aws.at, "", "stands beside a key; keys are Bedrock API keys, aws signs requests: remove one of the two")
 	}
@@ -196,6 +196,13 @@ func (b *builder) aws(f given[awsFile]) provider.AWS {
 
 func (b *builder) vertex(e entry[providerFile], o *provider.Options) {
 	f := &e.v
+	oauth := withOAuth(o.Credentials)
+	if oauth && !f.credentialsFile.absent() {
+		b.problem(f.credentialsFile.at, "", "stands beside oauth; remove one of the two")
+	}
+	if keys := withValue(o.Credentials); oauth && len(keys) > 0 { // their routes are not the same
+		b.problem(e.at, "", "has API keys and oauth side by side, which Vertex asks in different places; make two providers of them")
+	}
 	if len(withValue(o.Credentials)) > 0 { // API keys know their project
 		for _, g := range []given[string]{f.project, f.location, f.credentialsFile} {
 			if !g.absent() {

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"evergate/internal/probing"
 	"evergate/internal/provider"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
@@ -93,6 +94,7 @@ type Provider struct {
 	Timeouts    route.Timeouts
 	// Models are the configured ids; empty: discovered.
 	Models []string
+	Probe  probing.Settings
 	// Settings are the same values as Resilience and Timeouts, in words and with where each came from.
 	Settings []Setting
 }

@@ -48,7 +48,7 @@ func row(w *tabwriter.Writer, cells []string) { _, _ = fmt.Fprintln(w, strings.J
 func keyCount(p Provider) string {
 	n := 0
 	for _, k := range p.Options.Credentials {
-		if k.Value != "" {
+		if k.Value != "" || k.OAuth != nil {
 			n++
 		}
 	}

@@ -71,6 +71,8 @@ type providerFile struct {
 	apiKey      given[secretText]
 	byok        given[struct{}]
 	adaptive    given[struct{}]
+	probe       given[probeFile]
+	oauth       given[oauthFile]
 	keys        given[[]given[keyFile]]
 	headers     given[[]entry[string]]
 	tls         given[tlsFile]
@@ -96,9 +98,16 @@ type entraFile struct {
 	clientSecret       given[secretText]
 }
 
+type oauthFile struct {
+	tokenURL, clientID         given[string]
+	clientSecret, refreshToken given[secretText]
+	scopes                     given[[]given[string]]
+}
+
 type keyFile struct {
 	name   given[string]
 	value  given[secretText]
+	oauth  given[oauthFile]
 	weight given[int]
 	models given[[]given[string]]
 }

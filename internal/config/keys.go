@@ -90,6 +90,7 @@ func providerShape() shape[providerFile] {
 			say("round_robin", resilience.RoundRobin), say("fill_first", resilience.FillFirst), say("weighted", resilience.Weighted), say("least_used", resilience.LeastUsed),
 		), func(f *providerFile) *given[resilience.KeyStrategy] { return &f.keyStrategy }),
 		field("api_key", "Short for keys with one key.", secret("a key"), func(f *providerFile) *given[secretText] { return &f.apiKey }),
+		field("oauth", "Short for keys with one key that has oauth.", oauthShape(), func(f *providerFile) *given[oauthFile] { return &f.oauth }),
 		field("keys", "Its credentials.", list("keys", keyShape()), func(f *providerFile) *given[[]given[keyFile]] { return &f.keys }),
 		field("headers", "Headers that are added to every request.", table("header names", optionalText("a header's value")), func(f *providerFile) *given[[]entry[string]] { return &f.headers }),
 		field("tls", "Files for TLS.", object("tls", "Files for TLS, in PEM.", []key[tlsFile]{
@@ -102,6 +103,7 @@ func providerShape() shape[providerFile] {
 		field("timeouts", "Time limits for this provider.", timeoutsShape(), func(f *providerFile) *given[timeoutsFile] { return &f.timeouts }),
 		field("resilience", "What differs from the global resilience settings.", object("overrides", "Resilience settings that differ from the global ones.", resilienceKeys()), func(f *providerFile) *given[resilienceFile] { return &f.resilience }),
 		field("byok", "Whether callers may bring their own key.", off(), func(f *providerFile) *given[struct{}] { return &f.byok }),
+		field("probe", "How it is found out, without a user's request, that it is back.", probeShape(), func(f *providerFile) *given[probeFile] { return &f.probe }),
 		field("adaptive_concurrency", "Whether requests in flight are limited by what the provider bears.", off(), func(f *providerFile) *given[struct{}] { return &f.adaptive }),
 		field("region", "bedrock: the AWS region. Without it AWS_REGION counts.", regionShape(), func(f *providerFile) *given[string] { return &f.region }),
 		field("aws", "bedrock: what signs requests. Without it and without keys: the AWS default chain.", awsShape(), func(f *providerFile) *given[awsFile] { return &f.aws }),
@@ -110,7 +112,7 @@ func providerShape() shape[providerFile] {
 		field("credentials_file", "vertex: a service account's JSON key. Without it: application default credentials.", text("a file name"), func(f *providerFile) *given[string] { return &f.credentialsFile }),
 		field("api_version", "azure-openai: the api-version of deployments. Without it: the v1 API.", apiVersionShape(), func(f *providerFile) *given[string] { return &f.apiVersion }),
 		field("entra", "azure-openai: an application of Microsoft Entra ID, in place of keys.", entraShape(), func(f *providerFile) *given[entraFile] { return &f.entra }),
-		later[providerFile]("oauth"), later[providerFile]("probe"), later[providerFile]("attributes"),
+		later[providerFile]("attributes"),
 	})
 }
 
@@ -118,6 +120,7 @@ func keyShape() shape[keyFile] {
 	long := object("key", "A credential.", []key[keyFile]{
 		field("name", "Shown in logs, metrics and status. Without it: default, or key-1, key-2, …", text("a name"), func(f *keyFile) *given[string] { return &f.name }),
 		field("value", "The secret itself; keep it in an environment variable.", secret("a key"), func(f *keyFile) *given[secretText] { return &f.value }),
+		field("oauth", "In the value's place: where access tokens are asked for, and with what.", oauthShape(), func(f *keyFile) *given[oauthFile] { return &f.oauth }),
 		field("weight", "Its share with key_strategy weighted.", whole(1, 1_000_000), func(f *keyFile) *given[int] { return &f.weight }),
 		field("models", "The models it may be used for; none: all.", list("model ids", text("a model id")), func(f *keyFile) *given[[]given[string]] { return &f.models }),
 	})

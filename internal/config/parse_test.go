@@ -178,6 +178,7 @@ providers:
     api_key: ""
     byok: off
     adaptive_concurrency: off
+    probe: { kind: completion, interval: 1m, model: gpt-4o-mini }
     keys: [ sk-1, { name: batch, value: sk-2, weight: 2, models: [gpt-4o-mini] } ]
     headers: { X-Team: a }
     tls: { ca_file: ca.pem, cert_file: c.pem, key_file: k.pem }

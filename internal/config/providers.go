@@ -50,6 +50,9 @@ func (b *builder) provider(e entry[providerFile]) Provider {
 	}
 	base := b.baseURL(e, p)
 	class := f.class.or(p.class)
+	if f.class.absent() && f.hasOAuth() {
+		class = classOAuth
+	}
 	streamUsage := p.streamUsage
 	if class == "" {
 		class = classAPIKey
@@ -65,7 +68,7 @@ func (b *builder) provider(e entry[providerFile]) Provider {
 	b.checkFields(f, p)
 	out := Provider{
 		Class: class, Disabled: f.disabled.v, Resilience: s, KeyStrategy: f.keyStrategy.v, Timeouts: limits,
-		Models: texts(f.models), Settings: shown,
+		Models: texts(f.models), Settings: shown, Probe: b.probe(f, p, s.Breaker.Scope),
 		Options: provider.Options{
 			Name: e.name, Type: p.name, BaseURL: base, AuthHeader: "Authorization", AuthPrefix: "Bearer ",
 			Credentials: b.credentials(e, p, class), Headers: b.headers(f.headers), TLS: b.tls(f.tls),
@@ -126,6 +129,12 @@ func (b *builder) credentials(e entry[providerFile], p preset, class string) []p
 		}
 		keys = append(keys, given[keyFile]{v: keyFile{value: short}, set: true, at: short.at})
 	}
+	if short := f.oauth; !short.absent() {
+		if len(keys) > 0 {
+			b.problem(short.at, "", "stands beside a key; put it into keys as { oauth: … }, or remove one of the two")
+		}
+		keys = append(keys, given[keyFile]{v: keyFile{oauth: short}, set: true, at: short.at})
+	}
 	var out []provider.Credential
 	names, values := map[string]place{}, map[string]place{}
 	for i, k := range keys {
@@ -133,7 +142,8 @@ func (b *builder) credentials(e entry[providerFile], p preset, class string) []p
 		if len(keys) > 1 {
 			name = k.v.name.or(fmt.Sprintf("key-%d", i+1))
 		}
-		if !b.keyValue(k, p, class == classLocal || f.disabled.v) {
+		grant, ok := b.grant(k, f.disabled.v)
+		if !ok || grant == nil && !b.keyValue(k, p, class == classLocal || f.disabled.v) {
 			continue
 		}
 		at := k.at
@@ -142,8 +152,12 @@ func (b *builder) credentials(e entry[providerFile], p preset, class string) []p
 		}
 		b.once(names, name, at, "has the same name as the key on line %d; names must differ")
 		value := k.v.value.v.value
-		b.once(values, value.Reveal(), k.v.value.at, "has the same value as the key on line %d; remove one")
-		out = append(out, provider.Credential{Name: name, Value: value, Weight: k.v.weight.v, Models: texts(k.v.models)})
+		if grant != nil {
+			b.once(values, k.v.oauth.v.identity(), k.v.oauth.at, "is the same grant as that of the key on line %d; remove one")
+		} else {
+			b.once(values, value.Reveal(), k.v.value.at, "has the same value as the key on line %d; remove one")
+		}
+		out = append(out, provider.Credential{Name: name, Value: value, OAuth: grant, Weight: k.v.weight.v, Models: texts(k.v.models)})
 	}
 	if len(out) > 0 {
 		return out
@@ -162,6 +176,20 @@ func (b *builder) credentials(e entry[providerFile], p preset, class string) []p
 	return []provider.Credential{{Name: "default"}}
 }
 
+// grant is a key's OAuth grant; nil: it has none. False: it has one, and cannot be used.
+func (b *builder) grant(k given[keyFile], disabled bool) (*provider.OAuth, bool) {
+	f := k.v.oauth
+	if f.absent() {
+		return nil, true
+	}
+	if !k.v.value.absent() {
+		b.problem(f.at, "", "stands beside a value; a key has one of the two")
+		return nil, false
+	}
+	o := b.oauth(f, disabled)
+	return o, o != nil
+}
+
 // keyValue says whether a key can be used. An empty one is a mistake, unless the provider needs none.
 func (b *builder) keyValue(k given[keyFile], p preset, optional bool) bool {
 	v := k.v.value
@@ -169,7 +197,7 @@ func (b *builder) keyValue(k given[keyFile], p preset, optional bool) bool {
 	case v.wrong:
 		return false
 	case v.absent():
-		b.problem(k.at, "", "has no value; add value: ${…}")
+		b.problem(k.at, "", "has no value; add value: ${…}, or oauth")
 		return false
 	case v.v.value != "":
 		return true

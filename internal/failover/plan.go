@@ -146,10 +146,11 @@ func (s *Session) mayRepeat(k *candidate) bool {
 // again says whether a tried candidate may be walked over again in a further round (R52).
 func (s *Session) again(k *candidate) bool { return s.mayRepeat(k) && firesRound(k.last) }
 
-// firesRound: rounds fire on R1, 408, 429, 502, 503, 504, 520-526, 529; not on 500, nor after R2.
+// firesRound: rounds fire on R1, 408, 429, 502, 503, 504, 520-526, 529, and where a token endpoint could not be had
+// (R32); not on 500, nor after R2.
 func firesRound(f *fault.Fault) bool {
 	switch f.Class {
-	case fault.Connect, fault.Reset, fault.RateLimited:
+	case fault.Connect, fault.Reset, fault.RateLimited, fault.NoToken:
 		return true
 	case fault.ModelLimited:
 		return f.Status == 429

@@ -34,6 +34,7 @@ const (
 	RouteMissing         // R9: 404, 405 or 501 of a side route whose body names no model: the route is missing there
 	ClientDeadline       // R13: a deadline that the caller chose ran out
 	Unable               // R46: the candidate's API cannot say what the request asks; nothing was sent
+	NoToken              // R32: the credential has no access token, since its token endpoint fails; nothing was sent
 )
 
 var classWords = [...]string{
@@ -42,7 +43,7 @@ var classWords = [...]string{
 	CallerAuth: "caller_auth_failed", ModelMissing: "model_missing", Rejected: "rejected",
 	ContextLength: "context_length", ContentFilter: "content_filter", ClientGone: "client_gone",
 	Invalid: "invalid_answer", Cut: "cut", Next: "next", RouteMissing: "route_missing", ClientDeadline: "client_deadline",
-	Unable: "unable",
+	Unable: "unable", NoToken: "no_token",
 }
 
 // String is the word used in logs, metrics, trails and error bodies.
@@ -57,7 +58,7 @@ func (c Class) String() string {
 // candidate?" column). ContextLength and ContentFilter have targets of their own and are not decided here.
 func (c Class) Retryable() bool {
 	switch c {
-	case Connect, Reset, Timeout, Upstream, RateLimited, Quota, ModelLimited, Auth, ModelMissing, RouteMissing, Invalid, Next, Unable:
+	case Connect, Reset, Timeout, Upstream, RateLimited, Quota, ModelLimited, Auth, ModelMissing, RouteMissing, Invalid, Next, Unable, NoToken:
 		return true
 	case Unknown, CallerAuth, Rejected, ContextLength, ContentFilter, ClientGone, Cut, ClientDeadline:
 	}
@@ -70,14 +71,15 @@ func (c Class) BreakerFailure() bool {
 	case Connect, Reset, Timeout, Upstream, Invalid, Cut:
 		return true
 	case Unknown, RateLimited, Quota, ModelLimited, Auth, CallerAuth, ModelMissing, Rejected, ContextLength,
-		ContentFilter, ClientGone, Next, RouteMissing, ClientDeadline, Unable:
+		ContentFilter, ClientGone, Next, RouteMissing, ClientDeadline, Unable, NoToken:
 	}
 	return false
 }
 
-// SiblingCredential says whether another credential of the same target is worth a try next (R52: only after R4-R7).
+// SiblingCredential says whether another credential of the same target is worth a try next (R52: only after R4-R7, and
+// R32).
 func (c Class) SiblingCredential() bool {
-	return c == RateLimited || c == Quota || c == ModelLimited || c == Auth
+	return c == RateLimited || c == Quota || c == ModelLimited || c == Auth || c == NoToken
 }
 
 // RateLimit says whether it counts as a rate limit where "every last failure is a rate limit" is asked (R51, R55).
@@ -120,6 +122,8 @@ type Fault struct {
 	Seal bool
 	// Param names the field of the client's request that is at fault, where the gateway itself found it (Unable).
 	Param string
+	// Unasked: the provider was not asked, so that nothing is learned of it; what went wrong is the credential's alone (R32).
+	Unasked bool
 	// TimedOut stays true for a timeout whose class a classify rule changed.
 	TimedOut bool
 	// Cause is for the log alone; it may hold addresses and is never shown to a client.

@@ -19,6 +19,7 @@ func (deaf) AttemptEnded(*journal.Attempt)       {}
 func (deaf) DiscoveryChanged(*journal.Discovery) {}
 func (deaf) GuardChanged(*journal.Guard)         {}
 func (deaf) BreakerOperated(*journal.Order)      {}
+func (deaf) ProbeEnded(*journal.Probe)           {}
 
 // scopes are what one breaker may stand for; each has to be cheap.
 var scopes = map[string]func(*resilience.Settings){

@@ -316,5 +316,5 @@ func OutcomeOf(f *fault.Fault) resilience.Outcome {
 	if f == nil {
 		return resilience.Outcome{Success: true}
 	}
-	return resilience.Outcome{Class: f.Class, Wait: f.Wait}
+	return resilience.Outcome{Class: f.Class, Wait: f.Wait, Unasked: f.Unasked}
 }

@@ -22,6 +22,8 @@ type facts struct {
 func (f *facts) RequestEnded(*journal.Request)       {}
 func (f *facts) AttemptEnded(*journal.Attempt)       {}
 func (f *facts) DiscoveryChanged(*journal.Discovery) {}
+func (f *facts) ProbeEnded(*journal.Probe)           {}
+
 func (f *facts) BreakerOperated(o *journal.Order) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

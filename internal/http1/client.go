@@ -181,13 +181,14 @@ func (c *Client) take() *link {
 
 // put keeps a connection for the next request.
 func (c *Client) put(l *link) {
-	l.used, l.since = true, time.Now()
+	now := time.Now()
 	c.mu.Lock()
+	l.used, l.since = true, now
 	full := c.closed || len(c.idle) >= c.MaxIdle
 	if !full {
 		c.idle = append(c.idle, l)
 		if c.sweep == nil {
-			c.sweep = time.AfterFunc(c.IdleTimeout, c.sweepIdle)
+			c.sweep = time.AfterFunc(sweepInterval, c.sweepIdle)
 		}
 	}
 	c.mu.Unlock()
@@ -196,23 +197,41 @@ func (c *Client) put(l *link) {
 	}
 }
 
+// sweepInterval is how often the connections that wait are looked at: what its peer has ended would else take up a file
+// descriptor at both ends until it is chosen or too old.
+const sweepInterval = 10 * time.Second
+
 // sweepIdle closes what has waited for too long, and what its peer has ended.
 func (c *Client) sweepIdle() {
 	now := time.Now()
+	var gone []*link
 	c.mu.Lock()
-	var old []*link
 	c.idle = slices.DeleteFunc(c.idle, func(l *link) bool {
-		gone := now.Sub(l.since) >= c.IdleTimeout || !l.conn.Quiet()
-		if gone {
-			old = append(old, l)
+		old := now.Sub(l.since) >= c.IdleTimeout
+		if old {
+			gone = append(gone, l)
 		}
-		return gone
+		return old
 	})
-	if c.sweep = nil; len(c.idle) > 0 {
-		c.sweep = time.AfterFunc(c.idle[0].since.Add(c.IdleTimeout).Sub(now), c.sweepIdle)
-	}
+	waiting := slices.Clone(c.idle)
 	c.mu.Unlock()
-	closeAll(old)
+	for _, l := range waiting {
+		if l.conn.Quiet() { // asks the kernel: not under the lock
+			continue
+		}
+		c.mu.Lock()
+		if i := slices.Index(c.idle, l); i >= 0 { // else it was chosen meanwhile
+			c.idle = slices.Delete(c.idle, i, i+1)
+			gone = append(gone, l)
+		}
+		c.mu.Unlock()
+	}
+	closeAll(gone)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sweep = nil; len(c.idle) > 0 {
+		c.sweep = time.AfterFunc(sweepInterval, c.sweepIdle)
+	}
 }
 
 // Close closes the connections that wait. Requests under way go on, and those that begin yet are served; their

@@ -14,9 +14,11 @@ var ErrHeadTooLarge = errors.New("the answer's head is too large")
 
 const (
 	maxInterim = 8 // answers of 1xx before the one that counts
-	// lateAnswer is how long a connection that takes no more of a request is read from yet: a server that refuses a large
-	// body says so and hangs up.
+	// A server that refuses a large body says so and hangs up, or leaves the rest unread. lateAnswer is how long a
+	// connection that takes no more of a request is read from yet, and lateBody how long the rest of a request that has
+	// its whole answer is written yet.
 	lateAnswer = 50 * time.Millisecond
+	lateBody   = 50 * time.Millisecond
 )
 
 // exchange is one request on one connection, and its answer's body.
@@ -29,7 +31,8 @@ type exchange struct {
 	cut     error         // of that goroutine; to be looked at when rest is closed
 	err     error         // of the last Read; only its goroutine looks at it
 	keep    bool          // the connection, after a sound end
-	over    atomic.Bool   // the connection is not this exchange's any more
+	over    atomic.Bool   // neither Read nor Close has anything to do any more
+	ends    atomic.Int32  // of the two directions of a connection that is to be kept, how many have ended
 }
 
 // abort ends the connection: the request's context has ended.
@@ -98,6 +101,7 @@ func (e *exchange) sendRest(body []byte, w Watcher) {
 		w.Written()
 	}
 	close(e.rest)
+	e.direction()
 }
 
 // head reads the head of the answer that counts.
@@ -145,22 +149,25 @@ func (e *exchange) finish(sound bool) {
 		return
 	}
 	// A context that has ended meanwhile has closed it, or is about to.
-	if e.release() && sound && e.keep && e.written() && e.link.in.Buffered() == 0 {
-		e.client.put(e.link)
+	if !e.release() || !sound || !e.keep || e.link.in.Buffered() > 0 {
+		_ = e.link.conn.Close()
 		return
 	}
-	_ = e.link.conn.Close()
+	if e.rest != nil {
+		_ = e.link.conn.SetWriteDeadline(time.Now().Add(lateBody))
+	}
+	e.direction()
 }
 
-// written says whether the whole request was.
-func (e *exchange) written() bool {
-	if e.rest == nil {
-		return true
+// direction is the end of one direction. The last of them gives the connection back.
+func (e *exchange) direction() {
+	switch {
+	case e.rest == nil:
+	case e.ends.Add(1) < 2:
+		return
+	case e.cut != nil || e.link.conn.SetWriteDeadline(time.Time{}) != nil:
+		_ = e.link.conn.Close()
+		return
 	}
-	select {
-	case <-e.rest:
-		return e.cut == nil
-	default:
-		return false
-	}
+	e.client.put(e.link)
 }

@@ -22,7 +22,7 @@ func TestIdleTimeout(t *testing.T) {
 			wg.Wait()
 		}
 		busy()
-		n := len(c.idle)
+		n := waiting(c)
 		if n == 0 || int(p.conns.Load()) != n {
 			t.Fatalf("%d wait of %d", n, p.conns.Load())
 		}
@@ -32,10 +32,9 @@ func TestIdleTimeout(t *testing.T) {
 		}
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
-		if c.mu.Lock(); len(c.idle) != 1 {
-			t.Errorf("%d wait, want the one that was used since", len(c.idle))
+		if n := waiting(c); n != 1 {
+			t.Errorf("%d wait, want the one that was used since", n)
 		}
-		c.mu.Unlock()
 		time.Sleep(91 * time.Second)
 		synctest.Wait()
 		if c.mu.Lock(); len(c.idle) != 0 || c.sweep != nil {
@@ -103,15 +102,15 @@ func TestIdleBounds(t *testing.T) {
 		}
 		all()
 		wg.Wait()
-		if len(c.idle) != 4 || p.conns.Load() != 9 {
-			t.Errorf("%d wait of %d", len(c.idle), p.conns.Load())
+		if waiting(c) != 4 || p.conns.Load() != 9 {
+			t.Errorf("%d wait of %d", waiting(c), p.conns.Load())
 		}
 		all()
 		synctest.Wait()
 		c.Close()
 		wg.Wait()
-		if len(c.idle) != 0 || c.sweep != nil {
-			t.Errorf("%d wait after Close", len(c.idle))
+		if waiting(c) != 0 || c.sweep != nil {
+			t.Errorf("%d wait after Close", waiting(c))
 		}
 	})
 }

@@ -117,3 +117,10 @@ func ask(t *testing.T, c *Client, r *Request) (string, error) {
 	_ = resp.Body.Close()
 	return string(b), err
 }
+
+// waiting is how many connections wait for a request.
+func waiting(c *Client) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.idle)
+}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"evergate/internal/testkit"
 )
@@ -97,7 +98,9 @@ func TestBodies(t *testing.T) {
 				if body, err := ask(t, c, r); err != nil || body != "ok" {
 					t.Fatalf("%q, %v", body, err)
 				}
-				if n := <-got; n != size || w.written.Load() != 1 || w.carried.Load() != 1 {
+				n := <-got
+				synctest.Wait()
+				if n != size || w.written.Load() != 1 || w.carried.Load() != 1 {
 					t.Errorf("%d of %d bytes arrived; carried %d times, written %d", n, size, w.carried.Load(), w.written.Load())
 				}
 			}

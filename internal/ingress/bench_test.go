@@ -54,6 +54,7 @@ func (deaf) AttemptEnded(*journal.Attempt)       {}
 func (deaf) GuardChanged(*journal.Guard)         {}
 func (deaf) DiscoveryChanged(*journal.Discovery) {}
 func (deaf) BreakerOperated(*journal.Order)      {}
+func (deaf) ProbeEnded(*journal.Probe)           {}
 
 type noDiscovery struct{}
 

@@ -40,6 +40,7 @@ type exchange struct {
 	label string
 	out   response
 	told  bool // the journal has the fact of this request
+	order route.Order
 }
 
 // place is what the path says of a request, in dialects that say it there.
@@ -158,22 +159,38 @@ func checkContentType(h http.Header) *wire.Failure {
 // legs resolves the model and makes its targets ready. Refusals are made elsewhere, and legs in their place: what
 // this function takes of the stack it costs every open stream.
 func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
+	var resolution route.Resolution
+	inv, f := x.resolve(&resolution)
+	if f != nil {
+		return nil, f
+	}
+	return x.ready(&resolution, inv)
+}
+
+// resolve finds the model's targets, in the order in which they are to be tried.
+func (x *exchange) resolve(resolution *route.Resolution) (*route.Inventory, *wire.Failure) {
 	name := x.call.Request.Model
 	if f := x.mayAsk(name); f != nil {
 		return nil, f
 	}
+	var outcome route.Outcome
 	inv := x.h.discovery.Snapshot()
-	resolution, outcome := x.cfg.Table.Resolve(inv, name, rand.Float64)
+	*resolution, outcome = x.cfg.Table.Resolve(inv, name, x.h.random)
 	if outcome == route.NotFound {
 		inv = x.h.discovery.Await(x.r.Context(), name)
-		resolution, outcome = x.cfg.Table.Resolve(inv, name, rand.Float64)
+		*resolution, outcome = x.cfg.Table.Resolve(inv, name, x.h.random)
 	}
 	if outcome != route.Found {
-		return nil, x.modelNotFound(name, outcome)
+		return inv, x.modelNotFound(name, outcome)
 	}
-	x.label, x.call.Hedge = resolution.Label, resolution.Hedge
-	x.call.Resume = resolution.Resume && !x.thread.native // who has the beginning of that conversation has to give the whole answer
 	resolution.Hold(x.start, x.closedAt)
+	return inv, nil
+}
+
+// ready makes the targets of a resolution ready to be asked.
+func (x *exchange) ready(resolution *route.Resolution, inv *route.Inventory) ([]attempt.Leg, *wire.Failure) {
+	x.label, x.order, x.call.Hedge = resolution.Label, resolution.Order, resolution.Hedge
+	x.call.Resume = resolution.Resume && !x.thread.native // who has the beginning of that conversation has to give the whole answer
 	legs := make([]attempt.Leg, 0, resolution.Len())
 	for i := range resolution.Len() {
 		leg := &legs[:len(legs)+1][len(legs)]
@@ -186,7 +203,7 @@ func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
 		legs = legs[:len(legs)+1]
 	}
 	if len(legs) == 0 || legs[0].Target.On != route.NoRefusal { // those for a refusal alone are no answer
-		return nil, x.noLegs(name)
+		return nil, x.noLegs(x.call.Request.Model)
 	}
 	return legs, nil
 }
@@ -346,6 +363,9 @@ func (x *exchange) tell(res *attempt.Result, status int, code string) {
 		Asked: clip(x.call.Request.Model), Route: x.label, Status: status, Code: code, Committed: res.Committed,
 		Duration: now.Sub(x.start), Upstream: res.Upstream, Waits: res.Waits, Usage: journal.Usage(res.Reply.Usage),
 		Finish: res.Reply.Finish, Dropped: res.Dropped, Lost: res.Lost, Trail: res.Steps,
+	}
+	if len(x.call.Legs) > 0 {
+		fact.Candidates, fact.Order = &x.call, x.order.String()
 	}
 	fact.Overhead = max(fact.Duration-res.Upstream-res.Waits, 0)
 	if fact.Route == "" {

@@ -5,6 +5,7 @@ package ingress
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -58,6 +59,7 @@ type Handler struct {
 	journal   journal.Sink
 	discovery Discovery
 	threads   *threads.Store
+	random    func() float64 // numbers in [0, 1)
 	inFlight  atomic.Int64
 }
 
@@ -76,7 +78,7 @@ type Routes struct {
 
 // New makes a handler; Configure must be called before it serves. dialects are all that upstreams may be asked in.
 func New(dialects *wire.Table, routes Routes, runner *attempt.Runner, j journal.Sink, d Discovery) *Handler {
-	h := &Handler{dialects: dialects, routes: map[string]wire.Dialect{}, verbs: routes.Verbs, runner: runner, journal: j, discovery: d, threads: threads.New(threads.DefaultLimits())}
+	h := &Handler{dialects: dialects, routes: map[string]wire.Dialect{}, verbs: routes.Verbs, runner: runner, journal: j, discovery: d, threads: threads.New(threads.DefaultLimits()), random: rand.Float64}
 	for _, dialect := range routes.Dialects {
 		h.routes["/v1"+dialect.Path()] = dialect
 		h.routes[dialect.Path()] = dialect

@@ -52,6 +52,11 @@ func presented(h http.Header) string {
 	return ""
 }
 
+// Has says whether there is a key of this name.
+func (k *Keys) Has(name string) bool {
+	return k != nil && slices.ContainsFunc(k.entries, func(e keyEntry) bool { return e.name == name })
+}
+
 // MayUse says whether the key may ask for a model by this name.
 func (k *Keys) MayUse(name, model string) bool {
 	if k == nil {

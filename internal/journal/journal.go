@@ -13,6 +13,7 @@ type Sink interface {
 	GuardChanged(*Guard)
 	DiscoveryChanged(*Discovery)
 	BreakerOperated(*Order)
+	ProbeEnded(*Probe)
 }
 
 // Usage is tokens as the upstream counted them; Known is false if it said none.
@@ -74,7 +75,20 @@ type Request struct {
 	Lost                                    []string // names of what the translation could not carry over
 	Trail                                   []Step
 	UpstreamRequestID                       string
+	// Candidates are the targets that it had, and Order a word for why they stood so; nil: it came to no attempt.
+	Candidates Candidates
+	Order      string
 }
+
+// Candidates are a request's targets, in the order in which they were to be tried. They may be read during the call that
+// gives them, not later.
+type Candidates interface {
+	Candidates() int
+	Candidate(i int) Candidate
+}
+
+// Candidate is one target. On is the refusal that alone sends requests there; empty: all go.
+type Candidate struct{ Provider, Model, On string }
 
 // Attempt is one exchange with an upstream, at its end.
 type Attempt struct {
@@ -113,6 +127,16 @@ type Order struct {
 	Reason          string // the operator's words
 	By              string // an address, or whose token it was
 	Until           time.Time
+}
+
+// Probe is one request that the gateway made by itself to a provider whose breaker was half-open (R75), at its end.
+type Probe struct {
+	At                          time.Time
+	Provider, Model, Credential string // an empty Model: it asked for the list of models
+	Result                      string // ok, or a fault class's word
+	Status                      int    // the upstream's, 0 if none
+	Message                     string // the upstream's own words, masked
+	Duration                    time.Duration
 }
 
 // Discovery is a change of a provider's discovery status (not every refresh).

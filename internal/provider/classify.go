@@ -45,7 +45,7 @@ func (c *Client) Classify(status int, header http.Header, body []byte, code, mes
 	c.judge(f, &w)
 	c.hide(f)
 	if len(body) <= maxErrorJSON {
-		f.Body = c.mask.bytes(body)
+		f.Body = c.masking().bytes(body)
 	}
 	return f
 }
@@ -71,12 +71,12 @@ func (c *Client) Refine(f *fault.Fault) *fault.Fault {
 		}
 	case fault.Connect, fault.Reset, fault.Timeout, fault.Quota, fault.ModelLimited, fault.Auth, fault.CallerAuth,
 		fault.ModelMissing, fault.ContextLength, fault.ContentFilter, fault.ClientGone, fault.Cut, fault.Next, fault.RouteMissing,
-		fault.ClientDeadline, fault.Unable:
+		fault.ClientDeadline, fault.Unable, fault.NoToken:
 	}
 	c.judge(&out, &w)
 	c.hide(&out)
 	if f.Body != nil {
-		out.Body = c.mask.bytes(f.Body)
+		out.Body = c.masking().bytes(f.Body)
 	}
 	return &out
 }
@@ -92,8 +92,8 @@ func (c *Client) ruled(f *fault.Fault) *fault.Fault {
 
 // hide masks a fault's words and keeps them to a decent length.
 func (c *Client) hide(f *fault.Fault) {
-	f.Code = c.mask.text(clip(f.Code, 128))
-	f.Message = clip(c.mask.text(clip(f.Message, 2*maxMessage)), maxMessage)
+	f.Code = c.masking().text(clip(f.Code, 128))
+	f.Message = clip(c.masking().text(clip(f.Message, 2*maxMessage)), maxMessage)
 }
 
 func shouldRetry(h http.Header) fault.Tri {
@@ -153,9 +153,9 @@ func compileRules(provider string, rules []Rule) ([]rule, error) {
 }
 
 // judge applies the user's rules to a fault that the table has classified: the first that matches wins. What the
-// caller did is no outcome of the provider's, and no rule sees it.
+// caller did is no outcome of the provider's, nor is a token that another host did not give (R32): no rule sees them.
 func (c *Client) judge(f *fault.Fault, w *words) {
-	if f.Class == fault.ClientGone || f.Class == fault.ClientDeadline {
+	if f.Class == fault.ClientGone || f.Class == fault.ClientDeadline || f.Unasked {
 		return
 	}
 	for _, r := range c.rules {

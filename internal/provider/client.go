@@ -15,6 +15,7 @@ import (
 
 	"evergate/internal/attempt"
 	"evergate/internal/fault"
+	"evergate/internal/http1"
 	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
@@ -31,6 +32,7 @@ type Client struct {
 	vendor  *Vendor
 	// pooled serves every request; fresh never reuses a connection and serves the one repetition of R58.
 	pooled, fresh *http.Transport
+	plain         *http1.Client // in their place where there is neither TLS nor a proxy; else nil
 	dialer        *dialer
 	// auth holds each credential's header value, ready to be put into a header map; nil sends none.
 	auth       [][]string
@@ -38,7 +40,8 @@ type Client struct {
 	fixed      map[string][]string
 	host       string
 	rules      []rule
-	mask       *masker
+	mask       atomic.Pointer[masker] // masking gives it
+	tokens     []*Tokens              // of OAuth credentials, by index; nil: there is none
 	now        func() time.Time
 
 	templates     sync.Map // path and query to *http.Request, never changed once stored
@@ -63,15 +66,20 @@ func New(o Options, dial DialFunc) (*Client, error) {
 	}
 	c := &Client{
 		options: o, dialer: d, pooled: newTransport(&o, d), fresh: newTransport(&o, d), rules: rules, now: time.Now,
-		mask: newMasker(o.secrets()), fixed: map[string][]string{}, vendor: o.Vendor,
+		fixed: map[string][]string{}, vendor: o.Vendor,
 	}
 	if c.vendor == nil {
 		c.vendor = Compatible()
 	}
 	c.fresh.DisableKeepAlives = true
+	c.plain = newPlain(&c.options, d)
 	if err := c.setAuth(); err != nil {
 		return nil, err
 	}
+	if err := c.setTokens(dial); err != nil {
+		return nil, err
+	}
+	c.newMasking()
 	for name, secret := range o.Headers {
 		v := secret.Reveal()
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(v) {
@@ -115,6 +123,9 @@ func (c *Client) setAuth() error {
 
 // Close closes the idle connections. Requests under way go on, and their connections close after them.
 func (c *Client) Close() {
+	if c.plain != nil {
+		c.plain.Close()
+	}
 	c.pooled.CloseIdleConnections()
 	c.fresh.CloseIdleConnections()
 }
@@ -169,32 +180,33 @@ func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response,
 	if c.vendor.Body != nil {
 		x.data = c.vendor.Body(r.Body, r.Dialect, r.Model)
 	}
-	req := t.WithContext(x.traced(ctx))
+	token, f := c.token(ctx, credential)
+	if f != nil {
+		return nil, f
+	}
+	resp, f := c.exchange(ctx, r, t, x, credential, token)
+	if token != "" && f == nil && resp.StatusCode == http.StatusUnauthorized {
+		return c.repeat(ctx, r, t, x, credential, token, resp)
+	}
+	return resp, f
+}
+
+// exchange sends a request as its template t says; token is that of an OAuth credential, empty for all others.
+func (c *Client) exchange(ctx context.Context, r *attempt.Outgoing, t *http.Request, x *exchange, credential int, token Secret) (*http.Response, *fault.Fault) {
+	req := new(http.Request)
+	*req = *t
 	req.Header = c.header(r, credential)
-	if c.vendor.Authorize != nil {
-		if f := c.authorize(ctx, req, x.data, credential); f != nil {
-			return nil, f
-		}
+	if f := c.pay(ctx, req, x.data, credential, token); f != nil {
+		return nil, f
 	}
-	x.carry(req)
-	resp, err := c.pooled.RoundTrip(req)
-	if err != nil && ctx.Err() == nil && x.untaken(err) {
-		second := *req
-		if second.GetBody = nil; len(x.data) > 0 { // and never a third time
-			second.Body = x.open()
-		}
-		resp, err = c.fresh.RoundTrip(&second)
-	}
+	resp, err := c.roundTrip(ctx, req, x)
 	if err != nil {
-		if !x.secure {
-			x.failed()
-		}
 		if x.cutHead(err) {
 			err = fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
 		}
 		return nil, c.netFault(ctx, err)
 	}
-	c.mask.header(resp.Header, bearer(req, c.vendor))
+	c.masking().header(resp.Header, bearer(req, c.vendor, token))
 	if f := decode(resp); f != nil {
 		return nil, c.Refine(f)
 	}
@@ -204,13 +216,40 @@ func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response,
 	return resp, nil
 }
 
-// bearer is the token that a vendor's Authorize wrote into a request.
-func bearer(req *http.Request, v *Vendor) string {
-	if v.Authorize == nil {
-		return ""
+// roundTrip sends a request, and once more what was provably not taken.
+func (c *Client) roundTrip(ctx context.Context, req *http.Request, x *exchange) (*http.Response, error) {
+	if c.plain != nil {
+		out := http1.Request{HTTP: req, Body: x.data, Watcher: x}
+		resp, err := c.plain.RoundTrip(ctx, &out)
+		if err != nil && ctx.Err() == nil && x.untaken(err) {
+			out.Fresh = true
+			resp, err = c.plain.RoundTrip(ctx, &out)
+		}
+		return resp, err
 	}
-	token, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
-	return token
+	req = req.WithContext(x.traced(ctx))
+	x.carry(req)
+	resp, err := c.pooled.RoundTrip(req)
+	if err != nil && ctx.Err() == nil && x.untaken(err) {
+		second := *req
+		if second.GetBody = nil; len(x.data) > 0 { // and never a third time
+			second.Body = x.open()
+		}
+		resp, err = c.fresh.RoundTrip(&second)
+	}
+	if err != nil && !x.secure { // HTTP/2 may still read
+		x.Written()
+	}
+	return resp, err
+}
+
+// bearer is the token of a request: that of an OAuth credential, or what a vendor's Authorize wrote into it.
+func bearer(req *http.Request, v *Vendor, token Secret) string {
+	if token != "" || v.Authorize == nil {
+		return token.Reveal()
+	}
+	word, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
+	return word
 }
 
 // authorize has the vendor write the credential into a request.
@@ -228,7 +267,7 @@ func (c *Client) authorize(ctx context.Context, req *http.Request, body []byte, 
 	}
 	var f *fault.Fault
 	if !errors.As(err, &f) {
-		f = &fault.Fault{Class: fault.Auth, Message: "the credential gave no access", Cause: c.mask.cause(err)}
+		f = &fault.Fault{Class: fault.Auth, Message: "the credential gave no access", Cause: c.masking().cause(err)}
 	}
 	return c.ruled(f)
 }

@@ -18,7 +18,8 @@ const alertSize = 64
 // as one that had closed long ago.
 type conn struct {
 	net.Conn
-	raw   syscall.RawConn // nil where the kernel cannot be asked
+	sys   syscall.RawConn // nil where there is no file descriptor
+	raw   syscall.RawConn // sys, or nil where the kernel cannot be asked what arrived
 	base  int64           // what the kernel counted as acknowledged when the connection was new
 	tls   bool            // TLS above this connection is ours, and HTTP/1 unless http2
 	http2 atomic.Bool
@@ -35,6 +36,7 @@ func newConn(c net.Conn) *conn {
 	w.end.Store(-1)
 	if s, ok := c.(syscall.Conn); ok {
 		if raw, err := s.SyscallConn(); err == nil {
+			w.sys = raw
 			if n, ok := acked(raw); ok {
 				w.raw, w.base = raw, n
 			}
@@ -47,6 +49,17 @@ func newConn(c net.Conn) *conn {
 func (c *conn) begin() int64 {
 	c.alert.Store(-1)
 	return c.written.Load()
+}
+
+// Quiet says of an idle connection that its peer has neither ended it nor sent anything (http1.Conn).
+func (c *conn) Quiet() bool {
+	if c.sys != nil {
+		return quiet(c.sys)
+	}
+	if q, ok := c.Conn.(interface{ Quiet() bool }); ok {
+		return q.Quiet()
+	}
+	return true
 }
 
 // Read implements net.Conn.

@@ -12,6 +12,7 @@ import (
 
 	"evergate/internal/attempt"
 	"evergate/internal/fault"
+	"evergate/internal/http1"
 )
 
 const (
@@ -24,11 +25,8 @@ const (
 // Models asks the provider which models it has, with its first credential that has a value. The ids come in the
 // provider's order, each once, at most 10,000; none where the vendor has no list.
 func (c *Client) Models(ctx context.Context) ([]string, *fault.Fault) {
-	list := c.vendor.Models
-	if list == nil {
-		list = &ModelList{Path: "/models", Read: readModels}
-	}
-	credential := c.firstCredential()
+	list := c.list()
+	credential := c.firstCredential(ctx)
 	found := modelSet{ids: []string{}}
 	asked := map[string]bool{}
 	for path := list.Path; path != "" && !asked[path] && len(asked) < maxPages && found.room(); {
@@ -39,7 +37,7 @@ func (c *Client) Models(ctx context.Context) ([]string, *fault.Fault) {
 		}
 		ids, next, err := list.Read(body)
 		if err != nil {
-			return nil, c.Refine(&fault.Fault{Class: fault.Invalid, Status: http.StatusOK, Message: "the model list cannot be read", Cause: err})
+			return nil, c.unreadable(err)
 		}
 		found.add(ids)
 		path = next
@@ -47,9 +45,27 @@ func (c *Client) Models(ctx context.Context) ([]string, *fault.Fault) {
 	return found.ids, nil
 }
 
-// firstCredential is the index of the first credential that has a value, 0 if none has.
-func (c *Client) firstCredential() int {
-	return max(slices.IndexFunc(c.options.Credentials, func(k Credential) bool { return k.Value != "" }), 0)
+// list is where the vendor has its models.
+func (c *Client) list() *ModelList {
+	if c.vendor.Models == nil {
+		return &ModelList{Path: "/models", Read: readModels}
+	}
+	return c.vendor.Models
+}
+
+func (c *Client) unreadable(err error) *fault.Fault {
+	return c.Refine(&fault.Fault{Class: fault.Invalid, Status: http.StatusOK, Message: "the model list cannot be read", Cause: err})
+}
+
+// firstCredential is the index of the first credential that has a value, or can get an access token; 0 if none has.
+func (c *Client) firstCredential(ctx context.Context) int {
+	return max(0, slices.IndexFunc(c.options.Credentials, func(k Credential) bool {
+		if k.OAuth == nil {
+			return k.Value != ""
+		}
+		_, f := c.token(ctx, c.credential(k.Name))
+		return f == nil
+	}))
 }
 
 // get asks for one page of the list; path may hold a query.
@@ -59,17 +75,24 @@ func (c *Client) get(ctx context.Context, path string, credential int) ([]byte, 
 	if err != nil {
 		return nil, c.Refine(&fault.Fault{Class: fault.Invalid, Message: "the model list goes on elsewhere", Cause: err})
 	}
-	req := (&http.Request{
+	req := &http.Request{
 		Method: http.MethodGet, URL: u, Host: c.host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: c.header(&attempt.Outgoing{}, credential),
-	}).WithContext(ctx)
-	delete(req.Header, "Content-Type")
-	if c.vendor.Authorize != nil {
-		if f := c.authorize(ctx, req, nil, credential); f != nil {
-			return nil, f
-		}
 	}
-	resp, err := c.pooled.RoundTrip(req)
+	delete(req.Header, "Content-Type")
+	token, f := c.token(ctx, credential)
+	if f == nil {
+		f = c.pay(ctx, req, nil, credential, token)
+	}
+	if f != nil {
+		return nil, f
+	}
+	var resp *http.Response
+	if c.plain != nil {
+		resp, err = c.plain.RoundTrip(ctx, &http1.Request{HTTP: req})
+	} else {
+		resp, err = c.pooled.RoundTrip(req.WithContext(ctx))
+	}
 	if err != nil {
 		return nil, c.netFault(ctx, err)
 	}
@@ -77,6 +100,9 @@ func (c *Client) get(ctx context.Context, path string, credential int) ([]byte, 
 		return nil, c.Refine(f)
 	}
 	defer resp.Body.Close() //nolint:errcheck // nothing is written to it
+	if resp.StatusCode == http.StatusUnauthorized && token != "" {
+		c.tokens[credential].Refused(token) // the next look has another
+	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxModelList+1))
 	if err != nil {
 		return nil, c.ReadFault(ctx, err)

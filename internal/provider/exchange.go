@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
@@ -27,7 +28,7 @@ const maxAgain = 2
 //
 // Over TLS the transport reads bodyReaders, which count themselves. Without TLS it is given plain bytes.Readers: it
 // knows those and sends head and body with one write, where any other reader would cost it two. HTTP/1 reads a body
-// only between GotConn and WroteRequest, and no longer when RoundTrip has failed, so these two events count instead.
+// only between Carried and Written, and no longer when RoundTrip has failed, so these two events count instead.
 type payload struct {
 	data    []byte
 	release func()
@@ -133,6 +134,19 @@ type exchange struct {
 	writing bool // without TLS: the transport may read the body
 }
 
+// twin is an exchange that sends the same body again; it is sealed on its own, and the owner gets the body back when
+// both are done with it. Requires that this one is not sealed.
+func (x *exchange) twin() *exchange {
+	release, left := x.release, new(atomic.Int32)
+	left.Store(2)
+	x.release = func() {
+		if left.Add(-1) == 0 && release != nil {
+			release()
+		}
+	}
+	return &exchange{payload: payload{data: x.data, release: x.release}, secure: x.secure}
+}
+
 // traced is ctx with the exchange listening. The hooks must be set first: those that ctx may have already are joined to
 // them.
 func (x *exchange) traced(ctx context.Context) context.Context {
@@ -174,9 +188,16 @@ func (x *exchange) again() (io.ReadCloser, error) {
 	return x.open(), nil
 }
 
-// gotConn notes the connection that is about to carry the request.
+// gotConn is Carried, in net/http's words.
 func (x *exchange) gotConn(info httptrace.GotConnInfo) {
-	raw := info.Conn
+	x.Carried(info.Conn, info.Reused || info.WasIdle)
+}
+
+// wroteRequest is Written, in net/http's words.
+func (x *exchange) wroteRequest(httptrace.WroteRequestInfo) { x.Written() }
+
+// Carried notes the connection that is about to carry the request (http1.Watcher).
+func (x *exchange) Carried(raw net.Conn, reused bool) {
 	if t, ok := raw.(*tls.Conn); ok {
 		raw = t.NetConn()
 	}
@@ -187,7 +208,7 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 	if x.conn, x.reused, x.http2 = c, false, false; c == nil {
 		return
 	}
-	x.http2, x.reused = c.http2.Load(), info.Reused || info.WasIdle
+	x.http2, x.reused = c.http2.Load(), reused
 	x.mark = c.begin()
 }
 
@@ -198,15 +219,8 @@ func (x *exchange) cutHead(err error) bool {
 	return notHTTP(err) && x.conn != nil && x.conn.ended()
 }
 
-// wroteRequest notes that the transport reads the body no more.
-func (x *exchange) wroteRequest(httptrace.WroteRequestInfo) {
-	x.carrier.Lock()
-	defer x.carrier.Unlock()
-	x.setWriting(false)
-}
-
-// failed notes the same of a RoundTrip that brought an error. Requires TLS to be off: HTTP/2 may still read.
-func (x *exchange) failed() {
+// Written notes that the body is read no more (http1.Watcher).
+func (x *exchange) Written() {
 	x.carrier.Lock()
 	defer x.carrier.Unlock()
 	x.setWriting(false)

@@ -17,7 +17,7 @@ func readable(fd uintptr) bool {
 const closeWait = 8
 
 // tcpState is the kernel's number for a connection's state, 0 if it is closed at our end.
-func tcpState(c *gatedConn) uint8 {
+func tcpState(c syscall.Conn) uint8 {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return 0

@@ -18,6 +18,7 @@ const gram = 8
 type masker struct {
 	secrets []string            // whole values, longest first
 	grams   map[string]struct{} // every part of gram bytes of the longer ones
+	given   []*[]Secret         // what each credential's token endpoint had given by then
 }
 
 func newMasker(secrets []Secret) *masker {

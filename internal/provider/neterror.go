@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"evergate/internal/fault"
+	"evergate/internal/http1"
 )
 
 // netFault is the fault of an exchange that brought no response (R1, R2). The caller's own end comes first: if ctx is
@@ -21,7 +22,7 @@ func (c *Client) netFault(ctx context.Context, err error) *fault.Fault {
 		return c.ruled(f)
 	}
 	class, message := classifyNet(err)
-	return c.ruled(&fault.Fault{Class: class, Message: message, Cause: c.mask.cause(err)})
+	return c.ruled(&fault.Fault{Class: class, Message: message, Cause: c.masking().cause(err)})
 }
 
 // ReadFault classifies an error met while a response body was read (attempt.Upstream). io.EOF too is an error here: it
@@ -35,13 +36,13 @@ func (c *Client) ReadFault(ctx context.Context, err error) *fault.Fault {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, errCorrupt):
-		return c.ruled(&fault.Fault{Class: fault.Invalid, Message: "the answer's content encoding is corrupt", Cause: c.mask.cause(err)})
+		return c.ruled(&fault.Fault{Class: fault.Invalid, Message: "the answer's content encoding is corrupt", Cause: c.masking().cause(err)})
 	}
 	class, message := classifyNet(err)
 	if class == fault.Reset {
 		message = "connection lost during the answer"
 	}
-	return c.ruled(&fault.Fault{Class: class, Message: message, Cause: c.mask.cause(err)})
+	return c.ruled(&fault.Fault{Class: class, Message: message, Cause: c.masking().cause(err)})
 }
 
 // ended is the fault of a context that is done, nil if it is not.
@@ -81,6 +82,7 @@ func classifyNet(err error) (fault.Class, string) {
 	}
 	var timeout interface{ Timeout() bool }
 	var protocol textproto.ProtocolError
+	var header *http1.HeaderError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return fault.Timeout, "timed out"
@@ -90,7 +92,7 @@ func classifyNet(err error) (fault.Class, string) {
 		return fault.Reset, "connection closed before an answer"
 	case errors.As(err, &protocol), notHTTP(err):
 		return fault.Invalid, "the upstream did not answer in HTTP"
-	case strings.HasPrefix(err.Error(), "net/http: invalid header"):
+	case errors.As(err, &header), strings.HasPrefix(err.Error(), "net/http: invalid header"):
 		return fault.Rejected, "a request header cannot be sent"
 	}
 	// ECONNRESET, EPIPE, HTTP/2 stream errors, lost pings and whatever else ends a connection.
@@ -111,7 +113,7 @@ func starved(err error) bool {
 // notHTTP knows the transport's words for a response head that is not one; they have no types.
 func notHTTP(err error) bool {
 	s := err.Error()
-	return strings.Contains(s, "malformed HTTP") || strings.Contains(s, "malformed MIME header") ||
+	return errors.Is(err, http1.ErrHeadTooLarge) || strings.Contains(s, "malformed HTTP") || strings.Contains(s, "malformed MIME header") ||
 		strings.Contains(s, "server response headers exceeded") || strings.Contains(s, "bad Content-Length")
 }
 

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
+	"golang.org/x/net/http/httpguts"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
@@ -27,39 +30,80 @@ type OAuth struct {
 // for the old one is kept in memory and used from then on.
 func (o OAuth) Tokens(client *http.Client) *Tokens {
 	g := &grant{of: o, refresh: o.RefreshToken, client: client}
-	return NewTokens(g.fetch)
+	t := NewTokens(g.fetch)
+	t.grant = g
+	return t
 }
+
+// same says whether two credentials are one: the same grant of the same client.
+func (o *OAuth) same(p *OAuth) bool {
+	return o.TokenURL == p.TokenURL && o.ClientID == p.ClientID && o.ClientSecret == p.ClientSecret &&
+		o.RefreshToken == p.RefreshToken && slices.Equal(o.Scopes, p.Scopes)
+}
+
+// keptSecrets is how many of the latest access and refresh tokens are masked: requests sent with an older one may still
+// be answered, and what it is exchanged for may come before the answer that quotes it.
+const keptSecrets = 6
 
 // grant is what an OAuth credential asks with.
 type grant struct {
-	of     OAuth
-	client *http.Client
+	of OAuth
 
 	mu      sync.Mutex
+	client  *http.Client
 	refresh Secret // the newest
+
+	// given are the latest secrets that the endpoint gave, the newest last. The list is replaced, never changed; nil: none.
+	given atomic.Pointer[[]Secret]
+}
+
+// over has the token endpoint asked the way another asks it.
+func (g *grant) over(by *grant) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.client = by.client
 }
 
 // fetch gets a new token.
 func (g *grant) fetch(ctx context.Context) (Token, error) {
-	if g.client != nil {
-		ctx = context.WithValue(ctx, oauth2.HTTPClient, g.client)
+	g.mu.Lock()
+	client, refresh := g.client, g.refresh
+	g.mu.Unlock()
+	if client != nil {
+		ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
 	}
-	t, err := g.ask(ctx)
+	t, err := g.ask(ctx, refresh)
 	if err != nil {
 		return Token{}, grantFault(err)
 	}
+	g.note(Secret(t.AccessToken), Secret(t.RefreshToken))
 	if t.RefreshToken != "" {
 		g.mu.Lock()
 		g.refresh = Secret(t.RefreshToken)
 		g.mu.Unlock()
 	}
+	if !httpguts.ValidHeaderFieldValue(t.AccessToken) {
+		return Token{}, TokenFault(0, "the token in the answer cannot stand in a header", nil)
+	}
 	return Token{Value: Secret(t.AccessToken), Expiry: t.Expiry}, nil
 }
 
-func (g *grant) ask(ctx context.Context) (*oauth2.Token, error) {
-	g.mu.Lock()
-	refresh := g.refresh
-	g.mu.Unlock()
+// note has secrets masked from now on, before anybody can send them. Fetches come one at a time.
+func (g *grant) note(secrets ...Secret) {
+	var all []Secret
+	if old := g.given.Load(); old != nil {
+		all = slices.Clone(*old)
+	}
+	for _, s := range secrets {
+		if s != "" && !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	all = all[max(0, len(all)-keptSecrets):]
+	g.given.Store(&all)
+}
+
+func (g *grant) ask(ctx context.Context, refresh Secret) (*oauth2.Token, error) {
 	if refresh == "" {
 		c := clientcredentials.Config{
 			ClientID: g.of.ClientID, ClientSecret: g.of.ClientSecret.Reveal(), TokenURL: g.of.TokenURL, Scopes: g.of.Scopes,
@@ -87,7 +131,7 @@ func grantFault(err error) error {
 	word := errorWord(refused.ErrorCode)
 	f := TokenFault(refused.Response.StatusCode, word, errors.New("token endpoint: "+refused.Response.Status+" "+word))
 	if f.Class == fault.Auth && word != "invalid_grant" {
-		f.Class = fault.Next
+		f.Class = fault.NoToken
 	}
 	return f
 }

@@ -115,11 +115,11 @@ func TestOAuthFailures(t *testing.T) {
 		want   fault.Class
 	}{
 		{400, "invalid_grant", fault.Auth},
-		{400, "invalid_request", fault.Next},
-		{401, "invalid_client", fault.Next},
-		{429, "slow_down", fault.Next},
-		{500, "", fault.Next},
-		{503, "server_error", fault.Next},
+		{400, "invalid_request", fault.NoToken},
+		{401, "invalid_client", fault.NoToken},
+		{429, "slow_down", fault.NoToken},
+		{500, "", fault.NoToken},
+		{503, "server_error", fault.NoToken},
 	} {
 		i, tokens := newIssuer(t, OAuth{RefreshToken: "refresh-token-0"})
 		i.set(c.status, c.word)

@@ -29,6 +29,7 @@ func (s Secret) Reveal() string { return string(s) }
 type Credential struct {
 	Name   string
 	Value  Secret // empty: requests carry no credential (local servers)
+	OAuth  *OAuth // in the value's place; nil: none
 	Weight int    // 0 counts as 1
 	Models []string
 }
@@ -75,6 +76,9 @@ func (o *Options) secrets() []Secret {
 	var out []Secret
 	for _, c := range o.Credentials {
 		out = append(out, c.Value)
+		if c.OAuth != nil {
+			out = append(out, c.OAuth.ClientSecret, c.OAuth.RefreshToken)
+		}
 	}
 	for name, v := range o.Headers {
 		if name = http.CanonicalHeaderKey(name); !credentialHeader(name) {

@@ -28,6 +28,7 @@ type gatedConn struct {
 	*net.TCPConn
 	mu      sync.Mutex
 	gate    chan struct{} // nil: open
+	before  func()        // called once, by the first write while the gate is shut
 	wrote   chan struct{} // told of each write while the gate is shut
 	reading atomic.Int32
 }
@@ -55,6 +56,18 @@ func (c *gatedConn) Read(p []byte) (int, error) {
 }
 
 func (c *gatedConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	before := c.before
+	if c.gate == nil {
+		before = nil
+	}
+	if before != nil {
+		c.before = nil
+	}
+	c.mu.Unlock()
+	if before != nil {
+		before()
+	}
 	n, err := c.TCPConn.Write(p)
 	c.mu.Lock()
 	shut := c.gate != nil
@@ -88,11 +101,7 @@ func TestResendWhatCrossedTheClose(t *testing.T) {
 	certificates := serverTLS.TLS.Certificates
 	serverTLS.Close()
 
-	for _, secure := range []bool{false, true} {
-		name := "plain"
-		if secure {
-			name = "TLS"
-		}
+	for name, secure := range map[string]bool{"plain": false, "plain, net/http": false, "TLS": true} {
 		t.Run(name, func(t *testing.T) {
 			closing := make(chan struct{})
 			var bodies sync.Map
@@ -132,6 +141,9 @@ func TestResendWhatCrossedTheClose(t *testing.T) {
 			if secure {
 				insecure(c)
 			}
+			if name == "plain, net/http" {
+				c.plain = nil
+			}
 
 			first, firstReleased := outgoing(`{"n":1}`)
 			resp, f := c.Send(t.Context(), first)
@@ -140,10 +152,14 @@ func TestResendWhatCrossedTheClose(t *testing.T) {
 			}
 			readAll(t, resp)
 			g := conns[0]
-			eventually(t, "the pooled connection is read from", func() bool { return g.reading.Load() > 0 })
+			if c.plain == nil {
+				eventually(t, "the pooled connection is read from", func() bool { return g.reading.Load() > 0 })
+			}
+			g.before = func() {
+				close(closing)
+				eventually(t, "the upstream's end is here, unread", func() bool { return tcpState(g) == closeWait })
+			}
 			open := g.shut()
-			close(closing)
-			eventually(t, "the upstream's end is here, unread", func() bool { return tcpState(g) == closeWait })
 
 			want := `{"n":2}`
 			if secure {
@@ -176,18 +192,13 @@ func TestResendWhatCrossedTheClose(t *testing.T) {
 	}
 }
 
-// R58: the transport knew that the pooled connection had ended, but had already chosen it. This also holds the
-// transport to the words that untaken looks for.
+// R58: net/http's transport knew that the pooled connection had ended, but had already chosen it. This also holds it to
+// the words that untaken looks for.
 func TestResendOnAConnectionKnownToBeClosed(t *testing.T) {
 	closing := make(chan struct{})
-	u := listen(t, func(n int32, c *net.TCPConn) {
-		takeRequest(t, bufio.NewReader(c))
-		_, _ = io.WriteString(c, answer)
-		if n == 1 {
-			<-closing
-		}
-	})
+	u := closesTheFirst(t, closing)
 	c := newClient(t, "http://"+u.Addr().String(), nil, nil)
+	c.plain = nil
 	out, _ := outgoing(`{}`)
 	resp, f := c.Send(t.Context(), out)
 	if f != nil {
@@ -214,6 +225,49 @@ func TestResendOnAConnectionKnownToBeClosed(t *testing.T) {
 		t.Errorf("upstream saw %d connections, want 2", n)
 	}
 	eventually(t, "body released", func() bool { return released.Load() == 1 })
+}
+
+// closesTheFirst is an upstream that answers once on each connection and ends the first one when it is told to.
+func closesTheFirst(t *testing.T, closing <-chan struct{}) *upstream {
+	return listen(t, func(n int32, c *net.TCPConn) {
+		takeRequest(t, bufio.NewReader(c))
+		_, _ = io.WriteString(c, answer)
+		if n == 1 {
+			<-closing
+		}
+	})
+}
+
+// R58: a pooled connection whose end has arrived is never given a request.
+func TestNoRequestOnAConnectionThatHasEnded(t *testing.T) {
+	closing := make(chan struct{})
+	u := closesTheFirst(t, closing)
+	var first *net.TCPConn
+	c := newClient(t, "http://"+u.Addr().String(), nil, func(ctx context.Context, network, address string) (net.Conn, error) {
+		raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if first == nil && err == nil {
+			first = raw.(*net.TCPConn)
+		}
+		return raw, err
+	})
+	for range 2 {
+		out, released := outgoing(`{}`)
+		resp, f := c.Send(t.Context(), out)
+		if f != nil {
+			t.Fatal(f)
+		}
+		readAll(t, resp)
+		if released.Load() != 1 {
+			t.Errorf("body released %d times", released.Load())
+		}
+		if u.conns.Load() == 1 {
+			close(closing)
+			eventually(t, "the end is here", func() bool { return tcpState(first) == closeWait })
+		}
+	}
+	if n := u.conns.Load(); n != 2 {
+		t.Errorf("upstream saw %d connections, want 2", n)
+	}
 }
 
 // R58 is for what was provably not processed: a request that the upstream has read is never sent again, however the
@@ -292,13 +346,17 @@ func TestNoResendOnAConnectionClosedAtOnce(t *testing.T) {
 		eventually(t, "its end is read", info.Conn.(*conn).ended)
 		// The transport's reader notes it next, or has to wait for us: either order must do.
 	}})
-	out, released := outgoing(`{}`)
-	_, f := c.Send(ctx, out)
-	if f == nil || f.Class != fault.Reset || dialed.Load() != 1 {
-		t.Errorf("%v after %d connections", f, dialed.Load())
-	}
-	if released.Load() != 1 {
-		t.Errorf("released %d times", released.Load())
+	for range 2 {
+		dialed.Store(0)
+		out, released := outgoing(`{}`)
+		_, f := c.Send(ctx, out)
+		if f == nil || f.Class != fault.Reset || dialed.Load() != 1 {
+			t.Errorf("%v after %d connections", f, dialed.Load())
+		}
+		if released.Load() != 1 {
+			t.Errorf("released %d times", released.Load())
+		}
+		c.plain = nil // and the transport of net/http
 	}
 }
 

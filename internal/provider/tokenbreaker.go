@@ -24,11 +24,19 @@ func (t *Tokens) View(now time.Time) TokenView {
 }
 
 // Refused says that the provider refused this token although it had not ended: it is not used again, and the next Get
-// fetches another. A token that was replaced in the meantime is no matter, so that many refusals of one cause one fetch.
-func (t *Tokens) Refused(token Secret) {
+// gives another, which is what true means. A token that was replaced in the meantime is no matter, so that many refusals
+// of one cause one fetch. Within 30 s of the last fetch of this kind the token is kept, since it is not what is wrong: a
+// provider that refuses every token must not have its token endpoint asked by every request.
+func (t *Tokens) Refused(token Secret) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.token.Value == token {
-		t.token = Token{}
+	if t.token.Value != token {
+		return true
 	}
+	now := time.Now()
+	if !t.forced.IsZero() && now.Before(t.forced.Add(forceGap)) {
+		return false
+	}
+	t.token, t.forced = Token{}, now
+	return true
 }

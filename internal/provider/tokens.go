@@ -16,6 +16,8 @@ const (
 	fetchTimeout = 30 * time.Second
 	holdBase     = time.Second // after a failed fetch, doubled with each further one
 	holdMax      = time.Minute
+	doubtWait    = 3 * time.Second  // after a failed fetch nobody waits longer for the next one: it may hang
+	forceGap     = 30 * time.Second // between two fetches because of refusals: a provider may refuse every token
 )
 
 // Token is an access token. A zero Expiry means that it does not end.
@@ -38,13 +40,17 @@ type Tokens struct {
 	err      error         // of the last fetch
 	failures int           // in a row
 	askAfter time.Time     // no fetch begins before it
+	forced   time.Time     // when a token was last given up because it was refused
+
+	grant *grant // nil: fetch is another's
 }
 
 // NewTokens keeps what fetch gets. A fetch is given 30 s; its context is not the request's that caused it, because others
 // wait for it too. Its error should be a *fault.Fault (TokenFault).
 func NewTokens(fetch func(context.Context) (Token, error)) *Tokens { return &Tokens{fetch: fetch} }
 
-// Get gives a token that is good for some seconds at least, waiting for it if it must, or the error of the last fetch.
+// Get gives a token that is good for some seconds at least, waiting for it if it must, or the error of the last fetch. After
+// a fetch that failed it waits no longer than 3 s for another.
 func (t *Tokens) Get(ctx context.Context) (Secret, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,11 +66,15 @@ func (t *Tokens) Get(ctx context.Context) (Secret, error) {
 	if good {
 		return t.token.Value, nil
 	}
-	for t.fetching != nil {
-		done := t.fetching
+	if done := t.fetching; done != nil {
+		var doubt <-chan time.Time
+		if t.failures > 0 {
+			doubt = time.After(doubtWait)
+		}
 		t.mu.Unlock()
 		select {
 		case <-done:
+		case <-doubt:
 		case <-ctx.Done():
 		}
 		t.mu.Lock()
@@ -72,8 +82,11 @@ func (t *Tokens) Get(ctx context.Context) (Secret, error) {
 			return "", context.Cause(ctx)
 		}
 	}
-	if t.good(time.Now()) {
+	switch {
+	case t.good(time.Now()):
 		return t.token.Value, nil
+	case t.err == nil: // another request had the new one refused already
+		return "", TokenFault(0, "the token in the answer was refused", nil)
 	}
 	return "", t.err
 }
@@ -115,9 +128,9 @@ func (t *Tokens) renew(ctx context.Context) {
 
 // TokenFault is the fault of a token that was not given. status is the token endpoint's, 0 without an answer; words are
 // its own, in short. A refusal is the credential's (R7); an endpoint that fails or cannot be reached is nobody's fault
-// that a guard of the provider could know of (R32), and the next candidate is asked.
+// that a guard of the provider could know of (R32), and the next credential or candidate is asked.
 func TokenFault(status int, words string, err error) *fault.Fault {
-	f := &fault.Fault{Class: fault.Next, Message: "no access token: the token endpoint does not answer", Cause: err}
+	f := &fault.Fault{Class: fault.NoToken, Unasked: true, Message: "no access token: the token endpoint does not answer", Cause: err}
 	switch {
 	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
 		f.Message = "no access token: the token endpoint fails"

@@ -185,10 +185,28 @@ func TestTokensHoldOff(t *testing.T) {
 	})
 }
 
+// R32: an endpoint that hangs costs whoever asks first its time, and those after a failure little of theirs.
+func TestTokensOfAnEndpointThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tokens := NewTokens(func(ctx context.Context) (Token, error) {
+			<-ctx.Done()
+			return Token{}, TokenFault(0, "", ctx.Err())
+		})
+		for _, want := range []time.Duration{fetchTimeout, 0, doubtWait, doubtWait, doubtWait} {
+			start := time.Now()
+			if token, err := tokens.Get(t.Context()); token != "" || err == nil || time.Since(start) != want {
+				t.Errorf("%q, %v after %v, want %v", token.Reveal(), err, time.Since(start), want)
+			}
+			time.Sleep(holdBase / 2)
+		}
+		time.Sleep(fetchTimeout)
+	})
+}
+
 // R7, R32: who is to blame for a token that was not given.
 func TestTokenFault(t *testing.T) {
 	for status, want := range map[int]fault.Class{
-		0: fault.Next, 400: fault.Auth, 401: fault.Auth, 403: fault.Auth, 408: fault.Next, 429: fault.Next, 500: fault.Next, 503: fault.Next, 302: fault.Next,
+		0: fault.NoToken, 400: fault.Auth, 401: fault.Auth, 403: fault.Auth, 408: fault.NoToken, 429: fault.NoToken, 500: fault.NoToken, 503: fault.NoToken, 302: fault.NoToken,
 	} {
 		f := TokenFault(status, "invalid_client", errors.New("x"))
 		if f.Class != want || f.Class.BreakerFailure() || f.Message == "" {
@@ -233,7 +251,7 @@ func TestTokensThatEndAtOnce(t *testing.T) {
 		for range 3 {
 			got, err := tokens.Get(t.Context())
 			var f *fault.Fault
-			if got != "" || !errors.As(err, &f) || f.Class != fault.Next {
+			if got != "" || !errors.As(err, &f) || f.Class != fault.NoToken {
 				t.Fatalf("%q, %v", got.Reveal(), err)
 			}
 		}

@@ -9,7 +9,10 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
+
+	"evergate/internal/http1"
 )
 
 // DialFunc makes a connection, as net.Dialer.DialContext does.
@@ -54,6 +57,31 @@ func newTransport(o *Options, d *dialer) *http.Transport {
 			SendPingTimeout: http2PingAfter, PingTimeout: http2PingTimeout, WriteByteTimeout: http2WriteStall,
 		},
 	}
+}
+
+// newPlain makes the client for an upstream without TLS and without a proxy before it; nil for all others, for host
+// names that net/http spells in another way on the wire, and on systems that cannot say whether an idle connection has ended.
+func newPlain(o *Options, d *dialer) *http1.Client {
+	if !canPoll || o.BaseURL.Scheme != "http" || o.Proxy != nil || strings.ContainsFunc(o.BaseURL.Host, func(r rune) bool { return r == '%' || r >= 0x80 }) {
+		return nil
+	}
+	if through, err := http.ProxyFromEnvironment(&http.Request{URL: o.BaseURL}); through != nil || err != nil {
+		return nil
+	}
+	address := o.BaseURL.Host
+	if o.BaseURL.Port() == "" {
+		address = net.JoinHostPort(o.BaseURL.Hostname(), "80")
+	}
+	return http1.New(http1.Options{
+		Dial: func(ctx context.Context) (http1.Conn, error) {
+			c, err := d.dialPlain(ctx, "tcp", address)
+			if err != nil {
+				return nil, err
+			}
+			return c, nil
+		},
+		MaxIdle: maxIdlePerHost, IdleTimeout: idleTimeout, MaxHead: maxResponseHead, ReadBuffer: readBuffer,
+	})
 }
 
 // tlsConfig reads the files. The system's roots stay trusted beside a CA file: the file adds one's own authority.
@@ -122,13 +150,17 @@ func (d *dialer) limit(ctx context.Context) (context.Context, context.CancelFunc
 }
 
 func (d *dialer) plain(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := d.limit(ctx)
-	defer cancel()
-	c, err := d.open(ctx, network, address)
+	c, err := d.dialPlain(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+func (d *dialer) dialPlain(ctx context.Context, network, address string) (*conn, error) {
+	ctx, cancel := d.limit(ctx)
+	defer cancel()
+	return d.open(ctx, network, address)
 }
 
 func (d *dialer) open(ctx context.Context, network, address string) (*conn, error) {

@@ -222,8 +222,9 @@ func TestAuthorizeFails(t *testing.T) {
 		class fault.Class
 	}{
 		{"unknown", errors.New("no key in sk-test-operator-0001"), nil, fault.Auth},
-		{"known", known, nil, fault.Next},
-		{"rule", known, []Rule{{Message: "token endpoint", As: "quota"}}, fault.Quota},
+		{"known", known, nil, fault.NoToken},
+		{"rule", errors.New("no key"), []Rule{{Message: "no access", As: "quota"}}, fault.Quota},
+		{"no rule makes it the provider's (R32)", known, []Rule{{As: "failure"}}, fault.NoToken},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newClient(t, "http://up.test", func(o *Options) {

@@ -95,6 +95,8 @@ type breaker struct {
 	order      Order     // R31: the one in force
 	proved     bool      // it was probes that closed it last (R34)
 	lone       lease     // R34: the attempt that may pass beyond the share
+	probedAt   time.Time // when a probe of the gateway's own was last admitted (R75)
+	kept       bool      // half-open, it is kept for those
 	passedAt   time.Time // of the last success (R62)
 	own        evidence  // R62
 }
@@ -134,9 +136,11 @@ func (b *breaker) look(now time.Time, s *Settings, eff []Effect) []Effect {
 		return b.shut(now, eff)
 	case b.state == Open && !now.Before(b.retryAt):
 		b.reclaim(now)
+		b.keep(now, s)
 		return b.enter(HalfOpen, eff)
 	case b.state == HalfOpen:
 		b.reclaim(now)
+		b.keep(now, s)
 	}
 	return eff
 }
@@ -155,6 +159,9 @@ func (b *breaker) block(s *Settings) Block {
 		}
 		return Block{Guard: CircuitBreaker, Reason: CircuitOpen, Until: b.retryAt, Named: b.named}
 	case HalfOpen:
+		if b.kept {
+			return Block{Guard: CircuitBreaker, Reason: ProbeInFlight}
+		}
 		if limit := s.Breaker.HalfOpenMaxProbes; limit > 0 && len(b.slots) >= limit {
 			first := slices.MinFunc(b.slots, func(x, y lease) int { return x.ends.Compare(y.ends) })
 			return Block{Guard: CircuitBreaker, Reason: ProbeInFlight, Until: first.ends}

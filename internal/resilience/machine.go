@@ -215,7 +215,8 @@ func (m *Machine) Settle(now time.Time, p Permit, o Outcome, rnd float64, eff []
 			return m.lock(now, &p, lockKey{p.holder, p.Model}, i, ModelLimited, o.Wait, eff)
 		}
 	case fault.Unknown, fault.Connect, fault.Reset, fault.Timeout, fault.Upstream, fault.CallerAuth, fault.Rejected,
-		fault.ContextLength, fault.ContentFilter, fault.ClientGone, fault.Invalid, fault.Cut, fault.Next, fault.RouteMissing, fault.ClientDeadline, fault.Unable:
+		fault.ContextLength, fault.ContentFilter, fault.ClientGone, fault.Invalid, fault.Cut, fault.Next, fault.RouteMissing, fault.ClientDeadline, fault.Unable,
+		fault.NoToken:
 	}
 	return eff
 }

@@ -41,7 +41,7 @@ type Reason string
 // The reasons of a block.
 const (
 	CircuitOpen    Reason = "circuit_open"    // breaker open
-	ProbeInFlight  Reason = "half_open"       // half-open and every probe slot taken
+	ProbeInFlight  Reason = "half_open"       // half-open and every probe slot taken, or kept (R75)
 	OperatorOpen   Reason = "operator_open"   // an operator holds the breaker open (R31)
 	Ramping        Reason = "ramping"         // closed lately, and this request is not of the share that it gets back (R34)
 	RateLimited    Reason = "rate_limited"    // credential cooled by a 429 (R4)
@@ -55,7 +55,8 @@ const (
 type Block struct {
 	Guard  Guard
 	Reason Reason
-	// Until is when it clears by itself; for a taken probe slot, when the lease would be taken back. Zero: it does not.
+	// Until is when it clears by itself; for a taken probe slot, when the lease would be taken back. Zero: it does not, or as
+	// soon as a probe of the gateway's own has answered (R75).
 	Until time.Time
 	// Named is true when Until is the upstream's own word (R41), which decides R51.
 	Named bool
@@ -74,6 +75,7 @@ type Outcome struct {
 	Success bool
 	Class   fault.Class
 	Wait    fault.Wait
+	Unasked bool // the provider was not asked: its breakers learn nothing (R32)
 }
 
 // Permit allows one attempt and must be settled exactly once. It carries the epoch of every guard it was admitted

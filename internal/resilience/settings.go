@@ -44,6 +44,9 @@ type Breaker struct {
 	HalfOpenMaxProbes int // 0 = no limit
 	Scope             Scope
 	Ramp              time.Duration // R34; 0 turns it off
+	// KeptFor is how long a half-open breaker is kept for probes of the gateway's own, since its open time ended or the
+	// last of them began (R75); 0: it is not. Meanwhile it blocks all others as one whose probe is under way does.
+	KeptFor time.Duration
 }
 
 // Scope is what one breaker stands for (R35).

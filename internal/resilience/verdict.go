@@ -23,6 +23,9 @@ func judge(o Outcome) verdict {
 	if o.Success {
 		return passed
 	}
+	if o.Unasked {
+		return nothing
+	}
 	switch o.Class {
 	case fault.Connect, fault.Reset, fault.Timeout, fault.Upstream, fault.Invalid, fault.Cut:
 		return failed
@@ -31,7 +34,7 @@ func judge(o Outcome) verdict {
 	case fault.Quota, fault.ModelLimited, fault.Auth, fault.CallerAuth, fault.ModelMissing, fault.Rejected,
 		fault.ContextLength, fault.ContentFilter, fault.Next, fault.RouteMissing, fault.Unable:
 		return answered
-	case fault.Unknown, fault.ClientGone, fault.ClientDeadline:
+	case fault.Unknown, fault.ClientGone, fault.ClientDeadline, fault.NoToken:
 	}
 	return nothing
 }

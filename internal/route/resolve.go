@@ -22,6 +22,26 @@ type Resolution struct {
 	// Hedge and Resume are the model's.
 	Hedge  Hedge
 	Resume bool
+	// Order says why Targets stand as they do.
+	Order Order
+}
+
+// Order is why targets stand in the order that they do (R72).
+type Order uint8
+
+// The reasons for an order.
+const (
+	NoOrder      Order = iota
+	AsDeclared         // in the virtual model
+	Drawn              // by weight
+	HeldBack           // as declared or drawn, with the first one put second by hold_down
+	AsNamed            // the name says provider and model; failover rules follow
+	AsConfigured       // the providers that have the id, as they stand in the configuration; failover rules follow
+)
+
+// String is the word of the admin API.
+func (o Order) String() string {
+	return [...]string{"", "declared", "weighted", "hold_down", "provider_model", "model_id"}[o]
 }
 
 // Len is how many targets there are, those for refusals included.
@@ -47,7 +67,7 @@ func (r *Resolution) Hold(now time.Time, closed func(provider, model string) tim
 	}
 	held := slices.Clone(r.Targets) // they belong to the table
 	held[0], held[1] = held[1], held[0]
-	r.Targets = held
+	r.Targets, r.Order = held, HeldBack
 }
 
 // Outcome says how a name was resolved.
@@ -67,7 +87,10 @@ const (
 // strategies and is called only for those.
 func (t *Table) Resolve(inv *Inventory, name string, rnd func() float64) (Resolution, Outcome) {
 	if v, ok := t.Virtual[name]; ok {
-		r := Resolution{Targets: v.order(rnd), On: v.On, HoldDown: v.HoldDown, Label: v.Name, Hedge: v.Hedge, Resume: v.Resume}
+		r := Resolution{Targets: v.order(rnd), On: v.On, HoldDown: v.HoldDown, Label: v.Name, Hedge: v.Hedge, Resume: v.Resume, Order: AsDeclared}
+		if v.Strategy == Weighted {
+			r.Order = Drawn
+		}
 		if t.anyDisabled(r.Targets) {
 			r.Targets = t.enabled(r.Targets)
 		}
@@ -85,7 +108,15 @@ func (t *Table) Resolve(inv *Inventory, name string, rnd func() float64) (Resolu
 	if len(targets) == 0 {
 		return Resolution{Label: label}, AllDisabled
 	}
-	return Resolution{Targets: targets, Label: label, Hedge: DefaultHedge()}, Found
+	return Resolution{Targets: targets, Label: label, Hedge: DefaultHedge(), Order: orderOf(name, &targets[0])}, Found
+}
+
+// orderOf is the order of what a name that is no virtual model's stands for.
+func orderOf(name string, first *Target) Order {
+	if first.Model == name {
+		return AsConfigured
+	}
+	return AsNamed
 }
 
 // byOwnName resolves provider/model and bare ids.

@@ -59,6 +59,9 @@ const (
 	ContentFilter         // R12
 )
 
+// String is the word of the config; empty for NoRefusal.
+func (r Refusal) String() string { return [...]string{"", "context_length", "content_filter"}[r] }
+
 // Hedge says when a further candidate is started beside one that brings no content (R71). The zero Hedge is none.
 type Hedge struct {
 	// Max is how many may be started for one request; 0: none.

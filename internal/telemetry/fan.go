@@ -41,3 +41,9 @@ func (f fan) BreakerOperated(o *journal.Order) {
 		s.BreakerOperated(o)
 	}
 }
+
+func (f fan) ProbeEnded(p *journal.Probe) {
+	for _, s := range f {
+		s.ProbeEnded(p)
+	}
+}

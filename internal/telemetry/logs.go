@@ -16,7 +16,7 @@ const (
 	maxMessage = 500
 )
 
-// Logs writes one line a request, one a guard's transition and one a change of discovery, and at level debug one an
+// Logs writes one line a request, one a guard's transition, one a probe and one a change of discovery, and at level debug one an
 // attempt. The names of the fields are fixed; a value that is not known is null. No line holds a credential, a prompt
 // or a reply, since no fact does. Safe for concurrent use.
 type Logs struct {
@@ -161,6 +161,26 @@ func (l *Logs) BreakerOperated(o *journal.Order) {
 	})
 }
 
+// ProbeEnded writes the line of a probe (R75): information if the provider answered as it should, else a warning.
+func (l *Logs) ProbeEnded(p *journal.Probe) {
+	level := slog.LevelInfo
+	if p.Result != "ok" {
+		level = slog.LevelWarn
+	}
+	if !l.enabled(level) {
+		return
+	}
+	l.emit(level, "probe", []slog.Attr{
+		slog.String("provider", p.Provider),
+		slog.String("upstream_model", cut(p.Model, maxAsked)),
+		slog.String("credential", p.Credential),
+		slog.String("result", p.Result),
+		slog.Int("status", p.Status),
+		slog.Float64("duration_ms", millis(p.Duration)),
+		slog.String("message", cut(p.Message, maxMessage)),
+	})
+}
+
 func (l *Logs) enabled(level slog.Level) bool {
 	if l.quick != nil {
 		return l.quick.Enabled(context.Background(), level)
@@ -173,7 +193,7 @@ func (l *Logs) emit(level slog.Level, msg string, attrs []slog.Attr) {
 		_ = l.quick.emit(time.Now(), level, msg, attrs) // a log that cannot be written has nowhere to say so
 		return
 	}
-	l.logger.LogAttrs(context.Background(), level, msg, append([]slog.Attr(nil), attrs...)...) //nolint:sloglint // one of five literals
+	l.logger.LogAttrs(context.Background(), level, msg, append([]slog.Attr(nil), attrs...)...) //nolint:sloglint // one of six literals
 }
 
 // known is an attribute that is null when its value is not known.

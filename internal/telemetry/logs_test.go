@@ -209,6 +209,7 @@ func (s *teller) DiscoveryChanged(*journal.Discovery) {
 	*s.heard = append(*s.heard, s.name+" discovery")
 }
 func (s *teller) BreakerOperated(*journal.Order) { *s.heard = append(*s.heard, s.name+" order") }
+func (s *teller) ProbeEnded(*journal.Probe)      { *s.heard = append(*s.heard, s.name+" probe") }
 
 // Many requests at once through the whole of it: logger, batches, metrics.
 func TestConcurrentFacts(t *testing.T) {

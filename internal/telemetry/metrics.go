@@ -30,6 +30,7 @@ type Metrics struct {
 	failovers *handles[failoverKey, prometheus.Counter]
 	tokens    *handles[tokenKey, prometheus.Counter]
 	moves     *handles[moveKey, prometheus.Counter]
+	probes    *handles[probeKey, prometheus.Counter]
 
 	retries  map[string]prometheus.Counter // by why; fixed
 	hedges   map[bool]prometheus.Counter   // by won; fixed
@@ -55,6 +56,7 @@ type (
 	failoverKey struct{ from, to, reason string }
 	tokenKey    struct{ provider, model, kind string }
 	moveKey     struct{ provider, to string }
+	probeKey    struct{ provider, result string }
 )
 
 // Buckets. A language model answers in a tenth of a second to ten minutes, in seconds mostly; the gateway itself in
@@ -130,6 +132,12 @@ func NewMetrics(registry *prometheus.Registry, live Live) *Metrics {
 	m.moves = newHandles(func(k moveKey) prometheus.Counter {
 		return moves.WithLabelValues(valid(k.provider), valid(k.to))
 	}, func(k moveKey) moveKey { k.provider = other; return k })
+
+	probes := counters("probes_total", "Requests of the gateway's own to providers whose circuit breaker was half-open, by result (ok, or a fault's class).",
+		"provider", "result")
+	m.probes = newHandles(func(k probeKey) prometheus.Counter {
+		return probes.WithLabelValues(valid(k.provider), valid(k.result))
+	}, func(k probeKey) probeKey { k.provider = other; return k })
 
 	m.ttft = histograms("time_to_first_token_seconds", "Streamed client requests, from their arrival to the first content, failovers included.", firstBuckets).WithLabelValues()
 	m.overhead = histograms("overhead_seconds", "Time of a client request spent in Evergate itself.", ownBuckets).WithLabelValues()
@@ -237,6 +245,9 @@ func (m *Metrics) GuardChanged(g *journal.Guard) {
 
 // DiscoveryChanged needs no count: the health of providers is read at the scrape.
 func (m *Metrics) DiscoveryChanged(*journal.Discovery) {}
+
+// ProbeEnded counts a probe.
+func (m *Metrics) ProbeEnded(p *journal.Probe) { m.probes.get(probeKey{p.Provider, p.Result}).Inc() }
 
 // BreakerOperated implements journal.Sink: what it changes comes as a transition.
 func (m *Metrics) BreakerOperated(*journal.Order) {}

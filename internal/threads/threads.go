@@ -115,6 +115,18 @@ func (s *Store) Get(now time.Time, owner, id string) (*Answer, bool) {
 	return s.get(now, key{owner, id})
 }
 
+// Peek is Get that leaves no trace: the answer does not count as used.
+func (s *Store) Peek(now time.Time, owner, id string) (*Answer, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[key{owner, id}]
+	if e == nil {
+		return nil, false
+	}
+	kept := e.Value.(*entry)
+	return kept.answer, now.Before(kept.until)
+}
+
 // Delete forgets an answer; false: there was none.
 func (s *Store) Delete(now time.Time, owner, id string) bool {
 	s.mu.Lock()

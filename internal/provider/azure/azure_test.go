@@ -194,9 +194,9 @@ func TestEntraFails(t *testing.T) {
 	}{
 		{"secret", 401, `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided."}`, fault.Auth, "(invalid_client)"},
 		{"tenant", 400, `{"error":"invalid_request","error_description":"AADSTS90002: Tenant not found."}`, fault.Auth, "(invalid_request)"},
-		{"down", 503, `<html>`, fault.Next, "fails"},
-		{"limit", 429, `{}`, fault.Next, "fails"},
-		{"no token", 200, `{}`, fault.Next, ""},
+		{"down", 503, `<html>`, fault.NoToken, "fails"},
+		{"limit", 429, `{}`, fault.NoToken, "fails"},
+		{"no token", 200, `{}`, fault.NoToken, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			base, asked := entraServer(t, func(w http.ResponseWriter, _ url.Values) {
@@ -219,7 +219,7 @@ func TestEntraFails(t *testing.T) {
 		})
 	}
 	c := entraClient(t, "http://127.0.0.1:1", "")
-	if _, f := send(t, c); f == nil || f.Class != fault.Next || !strings.Contains(f.Message, "does not answer") {
+	if _, f := send(t, c); f == nil || f.Class != fault.NoToken || !strings.Contains(f.Message, "does not answer") {
 		t.Errorf("%v", f)
 	}
 }
@@ -231,7 +231,7 @@ func TestEntraIsWhole(t *testing.T) {
 		}
 	}
 	var f *fault.Fault
-	if err := tokenFault(errors.New("odd")); !errors.As(err, &f) || f.Class != fault.Next {
+	if err := tokenFault(errors.New("odd")); !errors.As(err, &f) || f.Class != fault.NoToken {
 		t.Errorf("%v", err)
 	}
 }

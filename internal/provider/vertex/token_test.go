@@ -166,10 +166,10 @@ func TestTokenRefused(t *testing.T) {
 		"a refused account": {400, `{"error":"invalid_grant","error_description":"Invalid JWT Signature for hunter2"}`, fault.Auth, "invalid_grant"},
 		"not allowed":       {403, `{"error":"access_denied"}`, fault.Auth, "access_denied"},
 		"an odd word":       {401, `{"error":"sk-Hunter2!"}`, fault.Auth, "refuses"},
-		"an outage":         {503, `<html>hunter2</html>`, fault.Next, "fails"},
-		"too many":          {429, `{}`, fault.Next, "fails"},
-		"no token":          {200, `{}`, fault.Next, "no access token"},
-		"no JSON":           {200, `hunter2`, fault.Next, "no access token"},
+		"an outage":         {503, `<html>hunter2</html>`, fault.NoToken, "fails"},
+		"too many":          {429, `{}`, fault.NoToken, "fails"},
+		"no token":          {200, `{}`, fault.NoToken, "no access token"},
+		"no JSON":           {200, `hunter2`, fault.NoToken, "no access token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -191,7 +191,7 @@ func TestTokenRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, f := authorized(t, v); f == nil || f.Class != fault.Next {
+	if _, f := authorized(t, v); f == nil || f.Class != fault.NoToken {
 		t.Errorf("unreachable: %v", f)
 	}
 }

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// adminClient asks the admin API of a running gateway.
+type adminClient struct {
+	url, token string
+	// hint says what else can be done where no gateway is there; may be empty.
+	hint string
+}
+
+// adminReply is what came, whatever its status.
+type adminReply struct {
+	code   int
+	status string // as HTTP says it: 200 OK
+	text   []byte
+}
+
+// do makes one request.
+func (c *adminClient) do(ctx context.Context, method, path string, body []byte) (*adminReply, error) {
+	base := strings.TrimRight(c.url, "/")
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	req, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("--url %q: %w", c.url, err)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	client := &http.Client{Timeout: 10 * time.Second}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("no gateway at %s (start one, or name it with --url%s): %w", c.url, c.hint, err)
+	}
+	defer res.Body.Close() //nolint:errcheck // nothing is left to be lost
+	text, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
+	if err != nil {
+		return nil, errors.Join(errors.New("the reply of "+c.url+" broke off"), err)
+	}
+	return &adminReply{res.StatusCode, res.Status, text}, nil
+}
