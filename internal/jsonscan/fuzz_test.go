@@ -73,3 +73,22 @@ func FuzzAppendString(f *testing.F) {
 		}
 	})
 }
+
+// What is called written is what would be written.
+func FuzzIsWritten(f *testing.F) {
+	for _, seed := range []string{
+		"", "plain", "a\\n\\t\\r\\\"\\\\", "caf\u00e9 \u6771", "\\u00e9", "\\/", "\\b", "\\f", "\\u0001", "\\ud83d", "\xff", "\xed\xa0\x80", "\x7f\u2028",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, inside []byte) {
+		written := IsWritten(inside) // of anything, it comes to an end
+		quoted := append(append([]byte{'"'}, inside...), '"')
+		if Valid(quoted) != nil || !written {
+			return
+		}
+		if again := AppendString(nil, TextOf(inside)); string(again) != string(quoted) {
+			t.Fatalf("%q is written %q", quoted, again)
+		}
+	})
+}

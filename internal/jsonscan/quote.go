@@ -1,6 +1,7 @@
 package jsonscan
 
 import (
+	"bytes"
 	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -14,12 +15,17 @@ func AppendString(dst []byte, s string) []byte { return AppendText(dst, []byte(s
 
 // AppendText is AppendString of bytes.
 func AppendText(dst, text []byte) []byte {
-	dst = append(dst, '"')
+	dst = AppendEscaped(append(dst, '"'), text)
+	return append(dst, '"')
+}
+
+// AppendEscaped is AppendText without the quotes.
+func AppendEscaped(dst, text []byte) []byte {
 	for done, i := 0, 0; ; done = i {
 		i = plain(text, i)
 		dst = append(dst, text[done:i]...)
 		if i == len(text) {
-			return append(dst, '"')
+			return dst
 		}
 		switch c := text[i]; {
 		case c == '"' || c == '\\':
@@ -36,6 +42,25 @@ func AppendText(dst, text []byte) []byte {
 			dst = append(dst, "\uFFFD"...)
 		}
 		i++
+	}
+}
+
+// IsWritten says that a valid string's inside is just what AppendText makes of its text: then it can be copied to where
+// the text would be written.
+func IsWritten(raw []byte) bool {
+	for i := 0; ; i += 2 {
+		n := bytes.IndexByte(raw[i:], '\\')
+		if n < 0 {
+			return utf8.Valid(raw)
+		}
+		if i += n; i+1 == len(raw) {
+			return false
+		}
+		switch raw[i+1] {
+		case '"', '\\', 'n', 'r', 't':
+		default:
+			return false
+		}
 	}
 }
 

@@ -32,6 +32,16 @@ func TextOf(raw []byte) string {
 	return string(AppendUnescaped(make([]byte, 0, len(raw)), raw))
 }
 
+// WordOf is TextOf for what is mostly one of a few words: none of those is copied.
+func WordOf(raw []byte, known ...string) string {
+	for _, word := range known {
+		if string(raw) == word {
+			return word
+		}
+	}
+	return TextOf(raw)
+}
+
 // Unescaped is the text of a valid string's inside: raw itself, or if there are escapes in it a text that is put into
 // scratch and holds until that is used again.
 func Unescaped(scratch *[]byte, raw []byte) []byte {

@@ -26,6 +26,28 @@ func TestUnescaped(t *testing.T) {
 	}
 }
 
+func TestIsWritten(t *testing.T) {
+	t.Parallel()
+	for inside, want := range map[string]bool{
+		"":                       true,
+		"plain":                  true,
+		`a\n\r\t\"\\`:            true,
+		"café, 東京 😀 \u2028 \x7f": true,
+		`caf\u00e9`:              false, // would be é
+		`a\/b`:                   false,
+		`a\b`:                    false,
+		`\\u00e9`:                true, // a backslash, and no escape
+		"\xff":                   false,
+		"\xed\xa0\x80":           false, // half a surrogate pair
+		`\ud83d`:                 false,
+		`\`:                      false,
+	} {
+		if got := IsWritten([]byte(inside)); got != want {
+			t.Errorf("%q: %v", inside, got)
+		}
+	}
+}
+
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	dst := AppendStringMember([]byte("{"), "a", "\n")

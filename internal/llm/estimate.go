@@ -48,7 +48,7 @@ func Estimate(q *Request) int64 {
 func EstimateText(text []byte) int64 { return textTokens(text) }
 
 func estimatePart(p *Part) (n int64) {
-	n = textTokens(p.Text)
+	n = textTokens(p.Text) + quotedTokens(p.Quoted)
 	switch p.Kind {
 	case ToolCall:
 		n += tokensPerCall + textTokens(p.Call.Name) + textTokens(p.Call.Arguments)
@@ -78,12 +78,19 @@ func estimatePart(p *Part) (n int64) {
 }
 
 // textTokens guesses the tokens of a text: wide characters count one each, everything else by its bytes.
-func textTokens[T string | []byte](text T) int64 {
+func textTokens[T string | []byte](text T) int64 { return tokens(text, false) }
+
+// quotedTokens is textTokens of what Part.Quoted holds: its escapes are two bytes for one.
+func quotedTokens(text []byte) int64 { return tokens(text, true) }
+
+func tokens[T string | []byte](text T, quoted bool) int64 {
 	var narrow, wide int64
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf {
 			narrow++
-			i++
+			if i++; quoted && text[i-1] == '\\' {
+				i++
+			}
 			continue
 		}
 		r, size := decodeRune(text[i:min(i+utf8.UTFMax, len(text))])

@@ -42,6 +42,19 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
+// A text counts the same in the client's JSON.
+func TestEstimateQuoted(t *testing.T) {
+	t.Parallel()
+	for quoted, text := range map[string]string{
+		`plain`: "plain", `\n\n\n\nab`: "\n\n\n\nab", `\\\\\\\\`: `\\\\`, `汉字\"größer\"\t`: "汉字\"größer\"\t", `C:\\new`: `C:\new`,
+	} {
+		want := Estimate(&Request{System: []Part{{Kind: Text, Text: text}}})
+		if got := Estimate(&Request{System: []Part{{Kind: Text, Quoted: []byte(quoted)}}}); got != want {
+			t.Errorf("%q: %d, but %d of %s", text, want, got, quoted)
+		}
+	}
+}
+
 func BenchmarkEstimate(b *testing.B) {
 	q := &Request{Messages: []Message{{Role: User, Content: []Part{{Kind: Text, Text: strings.Repeat("Some prose, größer. ", 2500)}}}}}
 	b.SetBytes(50_000)

@@ -102,7 +102,7 @@ type PartKind uint8
 
 // The kinds of a part.
 const (
-	// Text: Text, Citations.
+	// Text: Text or Quoted, Citations.
 	Text PartKind = iota + 1
 	// Image, Document, Audio and Video: Media.
 	Image
@@ -124,8 +124,11 @@ const (
 
 // Part is one piece of a message. Kind says which of the other fields hold.
 type Part struct {
-	Kind      PartKind
-	Text      string
+	Kind PartKind
+	Text string
+	// Quoted is the text as the client's JSON has it, its quotes left out, in the form that this gateway writes it in
+	// itself; Text is empty then. Only what wire decodes to be translated has it, and only in Text parts.
+	Quoted    []byte
 	Media     *Media
 	Call      *Call
 	Result    *Result
@@ -137,6 +140,9 @@ type Part struct {
 	// Signature is the seal of a part that is no reasoning (Gemini signs tool calls and text).
 	Signature *Seal
 }
+
+// HasText says that there is some text, in whichever form.
+func (p *Part) HasText() bool { return p.Text != "" || len(p.Quoted) > 0 }
 
 // Cache is a prompt-cache marker; TTL is the client's word for how long, such as 5m or 1h, or empty.
 type Cache struct{ TTL string }

@@ -31,7 +31,8 @@ type Translation interface {
 	Through(s *Seam)
 }
 
-// Canonical is a client's request in no vendor's words, decoded once for all attempts that need it.
+// Canonical is a client's request in no vendor's words, decoded once for all attempts that need it. It points into the
+// request's body and holds for as long as that does.
 type Canonical struct {
 	generation *llm.Request
 	embedding  *llm.EmbedRequest
@@ -44,13 +45,15 @@ func Decode(d Dialect, r *Request) (*Canonical, error) {
 		q, err := d.DecodeEmbed(r)
 		return &Canonical{embedding: q}, err
 	case Client:
-		q, err := d.DecodeRequest(r)
+		carried := *r
+		carried.Carry = true
+		q, err := d.DecodeRequest(&carried)
 		return &Canonical{generation: q}, err
 	}
 	return nil, &RequestError{Message: "requests to " + d.Path() + " cannot be translated to another provider's API"}
 }
 
-// Generation is the request, nil if it is for embeddings.
+// Generation is the request, nil if it is for embeddings. Its texts are read by TextOf.
 func (c *Canonical) Generation() *llm.Request { return c.generation }
 
 // CanTranslate says whether an answer of the upstream's dialect can be given to a client of the other.

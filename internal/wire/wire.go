@@ -26,6 +26,8 @@ type Request struct {
 	Previous string
 	// Background: the client wants an id now and fetches the answer later. Stateless: the answer is not to be kept.
 	Background, Stateless bool
+	// Carry lets DecodeRequest leave texts in Body (see Texts); the request then holds for as long as Body does.
+	Carry bool
 	// Spans belongs to the dialect that read the request: places in Body that Rewrite changes.
 	Spans Spans
 }

@@ -3,13 +3,15 @@ package anthropic
 import (
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 // blockIn is a content block of a request or a reply as it was read, whatever its type. Raw values point into the text.
 type blockIn struct {
 	kind                                string
-	text, thinking, sign, data          string
+	thinking, sign, data                string
 	id, name, toolUseID, title, context string
+	text                                []byte // a string's inside
 	input, content, source, citations   []byte
 	cache                               *llm.Cache
 	isError, wantsCitations             bool
@@ -31,7 +33,7 @@ func (b *blockIn) read(r *jsonscan.Reader, text []byte) {
 		case "type":
 			b.kind = blockWord(r)
 		case "text":
-			b.text, _ = r.Text()
+			b.text, _ = r.RawString()
 		case "thinking":
 			b.thinking, _ = r.Text()
 		case "signature":
@@ -73,28 +75,18 @@ func (b *blockIn) read(r *jsonscan.Reader, text []byte) {
 
 // blockWord reads a block's type; for the common ones that costs no allocation.
 func blockWord(r *jsonscan.Reader) string {
-	word, _ := r.Literal()
-	switch string(word) {
-	case "text":
-		return "text"
-	case "tool_use":
-		return "tool_use"
-	case "tool_result":
-		return "tool_result"
-	case "thinking":
-		return "thinking"
-	case "image":
-		return "image"
-	}
-	return string(word)
+	word, _ := r.RawString()
+	return jsonscan.WordOf(word, "text", "tool_use", "tool_result", "thinking", "image")
 }
 
 // appendPart appends what the block is, for the kinds that requests and replies have in common. What only the vendor
 // understands goes as it is.
-func (b *blockIn) appendPart(parts []llm.Part) []llm.Part {
+func (b *blockIn) appendPart(parts []llm.Part, texts *wire.Texts) []llm.Part {
 	switch b.kind {
 	case "text":
-		return append(parts, llm.Part{Kind: llm.Text, Text: b.text, Citations: readCitations(b.citations), Cache: b.cache})
+		part := texts.Part(b.text)
+		part.Citations, part.Cache = readCitations(b.citations), b.cache
+		return append(parts, part)
 	case "thinking":
 		return append(parts, llm.Part{Kind: llm.Reasoning, Text: b.thinking, Seal: signed(b.sign)})
 	case "redacted_thinking":

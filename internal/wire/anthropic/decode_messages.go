@@ -134,8 +134,8 @@ func (d *reading) message(r *jsonscan.Reader, text []byte) {
 func (d *reading) content(r *jsonscan.Reader, text []byte, all bool) (parts []llm.Part) {
 	switch kind := r.Kind(); kind {
 	case jsonscan.String:
-		said, _ := r.Text()
-		return []llm.Part{{Kind: llm.Text, Text: said}}
+		said, _ := r.RawString()
+		return append(d.texts.List(), d.texts.Part(said))
 	case jsonscan.Array:
 		r.Array()
 		for i := 0; r.Elem() && d.err == nil; i++ {
@@ -146,6 +146,9 @@ func (d *reading) content(r *jsonscan.Reader, text []byte, all bool) (parts []ll
 			}
 			var b blockIn
 			b.read(r, text)
+			if i == 0 {
+				parts = d.texts.List()
+			}
 			if !all && b.kind != "text" {
 				d.failAt("type", fmt.Sprintf("must be text, not %q", b.kind))
 				return parts
@@ -204,7 +207,7 @@ func (d *reading) part(parts []llm.Part, b *blockIn) []llm.Part {
 			CallID: b.toolUseID, Name: d.names[b.toolUseID], Content: content, Error: b.isError,
 		}})
 	}
-	return b.appendPart(parts)
+	return b.appendPart(parts, &d.texts)
 }
 
 // document appends a document. One that is made of blocks becomes text where it is nothing else.

@@ -25,10 +25,11 @@ func (Messages) DecodeReply(body []byte) (*llm.Reply, error) {
 			if !r.Array() {
 				continue
 			}
+			var texts wire.Texts
 			for r.Elem() {
 				var b blockIn
 				if b.read(&r, body); b.kind != "" {
-					c.Content = b.appendPart(c.Content)
+					c.Content = b.appendPart(c.Content, &texts)
 				}
 			}
 		case "stop_reason":

@@ -19,13 +19,14 @@ type reading struct {
 	path  []step            // to the content that is being read
 	// systems is how many of q.System are of the member of that name; the rest are turns.
 	systems int
+	texts   wire.Texts
 	err     *wire.RequestError
 }
 
 func decodeRequest(in *wire.Request, limited bool) (*llm.Request, error) {
 	d := &reading{
 		q:    &llm.Request{Model: in.Model, Stream: in.Stream, StreamUsage: true, Dropped: &llm.Dropped{}},
-		path: make([]step, 0, 6),
+		path: make([]step, 0, 6), texts: wire.Texts{Carry: in.Carry},
 	}
 	hasLimit := false
 	r := jsonscan.Again(in.Body)

@@ -6,6 +6,7 @@ import (
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 func (w *writing) appendTurns() {
@@ -37,7 +38,7 @@ func (w *writing) appendTurns() {
 func (w *writing) appendPart(p *llm.Part) {
 	switch p.Kind {
 	case llm.Text, llm.Refusal:
-		w.appendText(p.Text, p.Cache)
+		w.appendText(p)
 	case llm.Image:
 		w.dst = append(w.dst, `{"type":"image","source":`...)
 		w.appendSource(p.Media, imageType(p.Media))
@@ -76,10 +77,10 @@ func (w *writing) appendPart(p *llm.Part) {
 	}
 }
 
-func (w *writing) appendText(text string, c *llm.Cache) {
+func (w *writing) appendText(p *llm.Part) {
 	w.dst = append(w.dst, `{"type":"text","text":`...)
-	w.dst = jsonscan.AppendString(w.dst, text)
-	w.closeBlock(c)
+	w.dst = wire.AppendText(w.dst, p)
+	w.closeBlock(p.Cache)
 }
 
 func (w *writing) closeBlock(c *llm.Cache) {
@@ -98,7 +99,7 @@ func (w *writing) appendResult(p *llm.Part) {
 	case len(content) == 0:
 	case len(content) == 1 && content[0].Kind == llm.Text && content[0].Cache == nil:
 		w.dst = append(w.dst, `,"content":`...)
-		w.dst = jsonscan.AppendString(w.dst, content[0].Text)
+		w.dst = wire.AppendText(w.dst, content[0])
 	default:
 		w.dst = append(w.dst, `,"content":[`...)
 		for i, c := range content {
@@ -121,7 +122,7 @@ func (w *writing) sendable(parts []llm.Part) (list []*llm.Part) {
 		p := &parts[i]
 		switch p.Kind {
 		case llm.Text, llm.Refusal:
-			if blank(p.Text) {
+			if blankPart(p) {
 				continue
 			}
 		case llm.Image, llm.Document:

@@ -18,6 +18,7 @@ type writing struct {
 	traits traits
 
 	turns     []turn
+	places    []*llm.Part // for the first parts of turns, most of which have no other
 	system    []*llm.Part
 	tools     bool // the request has tools
 	thinks    thinking
@@ -152,13 +153,13 @@ func (w *writing) appendSystem() {
 		if i > 0 {
 			w.dst = append(w.dst, ',')
 		}
-		w.appendText(p.Text, p.Cache)
+		w.appendText(p)
 	}
 	if note != "" {
 		if len(w.system) > 0 {
 			w.dst = append(w.dst, ',')
 		}
-		w.appendText(note, nil)
+		w.appendText(&llm.Part{Text: note})
 	}
 	w.dst = append(w.dst, ']')
 }

@@ -1,9 +1,11 @@
 package anthropic
 
 import (
+	"slices"
 	"strings"
 
 	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 // turn is a message of the request to be: neighbours of the same role are one.
@@ -17,6 +19,8 @@ type turn struct {
 // collect sorts what the request says into system prompt and turns. Parts that cannot be sent are noted here and left
 // out, and so are turns that nothing is left of.
 func (w *writing) collect() {
+	w.turns = make([]turn, 0, len(w.q.Messages)+1)
+	w.places = make([]*llm.Part, len(w.q.Messages))
 	for i := range w.q.System {
 		w.addSystem(&w.q.System[i])
 	}
@@ -51,7 +55,7 @@ func (w *writing) addSystem(p *llm.Part) {
 	switch {
 	case p.Kind != llm.Text:
 		w.dropKind(p)
-	case !blank(p.Text):
+	case !blankPart(p):
 		w.system = append(w.system, p)
 	}
 }
@@ -63,7 +67,7 @@ func (w *writing) addLate(p *llm.Part) {
 		w.addSystem(p)
 	case p.Kind != llm.Text:
 		w.addPart("user", p)
-	case !blank(p.Text):
+	case !blankPart(p):
 		w.add("system", p)
 	}
 }
@@ -72,6 +76,9 @@ func (w *writing) addLate(p *llm.Part) {
 // it stays the same and cached: as a turn of role system where the model takes one in this place (after a user's turn,
 // with nothing or the model's turn behind it), else in the user's turn, marked as what it is.
 func (w *writing) settleLate() {
+	if !slices.ContainsFunc(w.turns, func(t turn) bool { return t.role == "system" }) {
+		return
+	}
 	turns := w.turns
 	w.turns = w.turns[:0:0]
 	for i := range turns {
@@ -82,7 +89,7 @@ func (w *writing) settleLate() {
 			if !w.traits.systemTurns || !after || !last {
 				for j, p := range t.parts {
 					marked := *p
-					marked.Text = "<system-reminder>\n" + p.Text + "\n</system-reminder>"
+					marked.Text, marked.Quoted = "<system-reminder>\n"+wire.TextOf(p)+"\n</system-reminder>", nil
 					t.parts[j] = &marked
 				}
 				t.role = "user"
@@ -107,7 +114,7 @@ func (w *writing) addPart(role string, p *llm.Part) {
 		if len(p.Citations) > 0 {
 			w.drop(llm.DropCitations) // what points into a vendor's sources cannot be written anew
 		}
-		if blank(p.Text) {
+		if blankPart(p) {
 			return
 		}
 	case llm.Reasoning:
@@ -145,9 +152,12 @@ func (w *writing) add(role string, p *llm.Part) {
 	t := &w.turns[len(w.turns)-1]
 	if p.Kind == llm.ToolResult {
 		t.results = append(t.results, p)
-	} else {
-		t.parts = append(t.parts, p)
+		return
 	}
+	if t.parts == nil && len(w.places) > 0 {
+		t.parts, w.places = w.places[:0:1], w.places[1:]
+	}
+	t.parts = append(t.parts, p)
 }
 
 // sendsThought says whether a thought can go to the target: with a seal of its own vendor, and only so.
@@ -199,10 +209,12 @@ func (w *writing) trimPrefill() {
 	t := &w.turns[len(w.turns)-1]
 	if n := len(t.parts); n > 0 && t.parts[n-1].Kind == llm.Text {
 		p := *t.parts[n-1]
-		p.Text = strings.TrimRight(p.Text, " \t\r\n")
+		p.Text, p.Quoted = strings.TrimRight(wire.TextOf(&p), " \t\r\n"), nil
 		t.parts[n-1] = &p
 	}
 }
 
 // blank says that a text holds nothing but white space, which the dialect refuses in a block of its own.
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+func blankPart(p *llm.Part) bool { return !wire.Visible(p) && blank(wire.TextOf(p)) }

@@ -9,6 +9,7 @@ import (
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 // document is one of those that an answer may cite. They stand beside the conversation.
@@ -72,7 +73,7 @@ func (w *writer) appendTurn(dst []byte, role string, content []llm.Part) []byte 
 		if content[i].Cache != nil {
 			w.drop.Add(llm.DropCache)
 		}
-		return append(jsonscan.AppendString(dst, content[i].Text), '}')
+		return append(wire.AppendText(dst, &content[i]), '}')
 	}
 	dst = append(dst, '[')
 	none := len(dst)
@@ -83,8 +84,8 @@ func (w *writer) appendTurn(dst []byte, role string, content []llm.Part) []byte 
 		}
 		switch p.Kind {
 		case llm.Text, llm.Refusal:
-			if p.Text != "" {
-				dst = appendText(jsonscan.AppendComma(dst), p.Text)
+			if p.HasText() {
+				dst = appendText(jsonscan.AppendComma(dst), p)
 			}
 		case llm.Image:
 			dst = w.appendImage(dst, p.Media)
@@ -107,7 +108,7 @@ func onlyText(content []llm.Part) int {
 	for i := range content {
 		switch {
 		case content[i].Kind == llm.ToolResult:
-		case content[i].Kind != llm.Text || at >= 0 || content[i].Text == "":
+		case content[i].Kind != llm.Text || at >= 0 || !content[i].HasText():
 			return -1
 		default:
 			at = i
@@ -116,8 +117,8 @@ func onlyText(content []llm.Part) int {
 	return at
 }
 
-func appendText(dst []byte, text string) []byte {
-	return append(jsonscan.AppendStringMember(append(dst, `{"type":"text"`...), "text", text), '}')
+func appendText(dst []byte, p *llm.Part) []byte {
+	return append(wire.AppendText(append(dst, `{"type":"text","text":`...), p), '}')
 }
 
 // appendImage appends an image by its address or as a data URI.
@@ -192,22 +193,22 @@ func (w *writer) appendResult(dst []byte, r *llm.Result) []byte {
 	dst = jsonscan.AppendStringMember(dst, "tool_call_id", id)
 	dst = jsonscan.AppendKey(dst, "content")
 	if i := onlyText(r.Content); i >= 0 {
-		return append(jsonscan.AppendString(dst, r.Content[i].Text), '}')
+		return append(wire.AppendText(dst, &r.Content[i]), '}')
 	}
 	dst = append(dst, '[')
 	none := len(dst)
 	for i := range r.Content {
 		p := &r.Content[i]
 		if p.Kind == llm.Text || p.Kind == llm.Refusal {
-			if p.Text != "" {
-				dst = appendText(jsonscan.AppendComma(dst), p.Text)
+			if p.HasText() {
+				dst = appendText(jsonscan.AppendComma(dst), p)
 			}
 		} else {
 			w.dropPart(p)
 		}
 	}
 	if len(dst) == none {
-		dst = appendText(dst, emptyResult)
+		dst = appendText(dst, &llm.Part{Text: emptyResult})
 	}
 	return append(dst, "]}"...)
 }
@@ -238,8 +239,8 @@ func (w *writer) appendAssistant(dst []byte, m *llm.Message) []byte {
 			if len(p.Citations) > 0 {
 				w.drop.Add(llm.DropCitations)
 			}
-			if p.Text != "" {
-				dst = appendText(jsonscan.AppendComma(dst), p.Text)
+			if p.HasText() {
+				dst = appendText(jsonscan.AppendComma(dst), p)
 			}
 		case llm.Reasoning:
 			if p.Seal != nil {

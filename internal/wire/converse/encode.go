@@ -77,11 +77,11 @@ func (w *writer) appendSystem(dst []byte) []byte {
 			w.dropPart(p)
 			continue
 		}
-		if isBlank(p.Text) {
+		if blankPart(p) {
 			continue
 		}
 		dst = append(jsonscan.AppendComma(dst), '{')
-		dst = jsonscan.AppendStringMember(dst, "text", p.Text)
+		dst = wire.AppendText(jsonscan.AppendKey(dst, "text"), p)
 		dst = append(dst, '}')
 		if p.Cache != nil && w.caches() {
 			dst = appendCachePoint(append(dst, ','), w.ttl(p.Cache))

@@ -6,6 +6,7 @@ import (
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 // block is one content block, written already: a place in writer.buf.
@@ -51,7 +52,7 @@ func (w *writer) size() int {
 	for i := range w.q.Messages {
 		for j := range w.q.Messages[i].Content {
 			p := &w.q.Messages[i].Content[j]
-			n += len(p.Text) + 64
+			n += len(p.Text) + len(p.Quoted) + 64
 			switch {
 			case p.Media != nil:
 				n += len(p.Media.Data) + len(p.Media.PlainText)
@@ -59,7 +60,7 @@ func (w *writer) size() int {
 				n += len(p.Call.Arguments) + 128
 			case p.Result != nil:
 				for k := range p.Result.Content {
-					n += len(p.Result.Content[k].Text) + 128
+					n += len(p.Result.Content[k].Text) + len(p.Result.Content[k].Quoted) + 128
 				}
 			}
 		}
@@ -109,11 +110,10 @@ func (w *writer) renderPart(role llm.Role, p *llm.Part, last bool) {
 }
 
 func (w *writer) renderText(role llm.Role, p *llm.Part, last bool) bool {
-	text := p.Text
 	if last { // Claude refuses white space at the end of what it shall go on with
-		text = strings.TrimRight(text, " \t\r\n")
+		p = &llm.Part{Text: strings.TrimRight(wire.TextOf(p), " \t\r\n"), Citations: p.Citations}
 	}
-	if isBlank(text) {
+	if blankPart(p) {
 		return false
 	}
 	if len(p.Citations) > 0 {
@@ -122,9 +122,9 @@ func (w *writer) renderText(role llm.Role, p *llm.Part, last bool) bool {
 	if role == llm.System {
 		// It stays where it is: in the system prompt it would change the beginning of every later request, and the prompt's
 		// cache with it. As a role of its own hardly a model takes it.
-		text = "<system>\n" + text + "\n</system>"
+		p = &llm.Part{Text: "<system>\n" + wire.TextOf(p) + "\n</system>"}
 	}
-	w.buf = append(jsonscan.AppendStringMember(append(w.buf, '{'), "text", text), '}')
+	w.buf = append(wire.AppendText(append(w.buf, `{"text":`...), p), '}')
 	return true
 }
 
@@ -181,9 +181,9 @@ func (w *writer) renderResult(r *llm.Result) {
 		p := &r.Content[i]
 		switch p.Kind {
 		case llm.Text, llm.Refusal:
-			if !isBlank(p.Text) {
-				w.buf = jsonscan.AppendStringMember(append(jsonscan.AppendComma(w.buf), '{'), "text", p.Text)
-				w.buf = append(w.buf, '}')
+			if !blankPart(p) {
+				w.buf = append(jsonscan.AppendComma(w.buf), `{"text":`...)
+				w.buf = append(wire.AppendText(w.buf, p), '}')
 			}
 		case llm.Image, llm.Document, llm.Video:
 			from := len(w.buf)
@@ -338,6 +338,8 @@ func toolID(id string, unnamed *int) string {
 	}
 	return string(out)
 }
+
+func blankPart(p *llm.Part) bool { return !wire.Visible(p) && isBlank(wire.TextOf(p)) }
 
 // isBlank says that there is nothing but white space, which Bedrock refuses as text.
 func isBlank(s string) bool {

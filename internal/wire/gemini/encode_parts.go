@@ -6,6 +6,7 @@ import (
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 // seal is the signature that a seal is for the target, empty if it is none or may not be sent.
@@ -51,7 +52,7 @@ func (w *writer) part(role string, p *llm.Part) {
 }
 
 func (w *writer) said(role string, p *llm.Part) {
-	if p.Text == "" {
+	if !p.HasText() {
 		if p.Signature != nil && p.Signature.Vendor == w.t.Vendor && !w.t.Unsealed {
 			w.signature(role, p.Signature)
 		}
@@ -60,7 +61,7 @@ func (w *writer) said(role string, p *llm.Part) {
 	signature := w.own(p)
 	w.begin(role, false)
 	w.dst = append(w.dst, `{"text":`...)
-	w.dst = jsonscan.AppendString(w.dst, p.Text)
+	w.dst = wire.AppendText(w.dst, p)
 	w.endPart(signature)
 }
 
@@ -178,7 +179,7 @@ func appendOutcome(dst []byte, r *llm.Result) []byte {
 			if len(text) > 0 {
 				text = append(text, '\n')
 			}
-			text = append(text, p.Text...)
+			text = append(text, wire.TextOf(p)...)
 		}
 	}
 	if b := bytes.TrimSpace(text); !r.Error && len(b) > 0 && b[0] == '{' && jsonscan.Valid(b) == nil {

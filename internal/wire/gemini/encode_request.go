@@ -3,7 +3,6 @@ package gemini
 import (
 	"slices"
 
-	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
@@ -71,7 +70,7 @@ func (w *writer) system(parts []llm.Part) {
 		case p.Kind != llm.Text:
 			w.dropMedia(p.Kind)
 			continue
-		case p.Text == "":
+		case !p.HasText():
 			continue
 		}
 		if !some {
@@ -81,7 +80,7 @@ func (w *writer) system(parts []llm.Part) {
 		}
 		w.next()
 		w.dst = append(w.dst, `{"text":`...)
-		w.dst = append(jsonscan.AppendString(w.dst, p.Text), '}')
+		w.dst = append(wire.AppendText(w.dst, p), '}')
 	}
 	if some {
 		w.close(']')

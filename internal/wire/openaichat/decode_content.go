@@ -12,19 +12,21 @@ func (d *requestDecoder) content(m *wireMessage) {
 	m.content, m.hasContent = nil, true
 	switch d.r.Kind() {
 	case jsonscan.String:
-		if s := d.str(); s != "" {
-			m.content = []llm.Part{{Kind: llm.Text, Text: s}}
+		if s, _ := d.r.RawString(); len(s) > 0 {
+			m.content = append(d.says.List(), d.says.Part(s))
 		}
 	case jsonscan.Array:
 		d.r.Array()
 		for i := 0; d.r.Elem(); i++ {
-			d.part = i
+			if d.part = i; i == 0 {
+				m.content = d.says.List()
+			}
 			switch d.r.Kind() {
 			case jsonscan.Object:
 				d.contentPart(m)
 			case jsonscan.String:
-				s := d.str()
-				m.content = append(m.content, llm.Part{Kind: llm.Text, Text: s})
+				s, _ := d.r.RawString()
+				m.content = append(m.content, d.says.Part(s))
 			case jsonscan.Array, jsonscan.Number, jsonscan.Bool, jsonscan.Null, jsonscan.None:
 				d.refuse("", "an object")
 			}
@@ -40,12 +42,13 @@ func (d *requestDecoder) content(m *wireMessage) {
 
 // wirePart is one part of content as it was said.
 type wirePart struct {
-	kind, text string
-	hasText    bool
-	media      llm.Media
-	thinking   string
-	sealed     *llm.Seal
-	cache      *llm.Cache
+	kind     string
+	text     []byte // a string's inside
+	hasText  bool
+	media    llm.Media
+	thinking string
+	sealed   *llm.Seal
+	cache    *llm.Cache
 }
 
 func (d *requestDecoder) contentPart(m *wireMessage) {
@@ -54,9 +57,9 @@ func (d *requestDecoder) contentPart(m *wireMessage) {
 	for key, ok := d.r.Key(); ok; key, ok = d.r.Key() {
 		switch string(key) {
 		case "type":
-			p.kind = d.text("type")
+			p.kind = d.word("type", "text", "image_url")
 		case "text", "refusal", "input_text":
-			p.text, p.hasText = d.text(string(key)), true
+			p.text, p.hasText = d.rawText(string(key)), true
 		case "image_url":
 			d.imageURL(&p.media)
 		case "input_audio":
@@ -87,12 +90,13 @@ func (d *requestDecoder) takePart(m *wireMessage, p *wirePart) {
 		if !p.hasText {
 			d.fail("text", `"`+d.where("text")+`" is missing`)
 		}
-		if p.text == "" {
+		if len(p.text) == 0 {
 			return
 		}
-		part.Kind, part.Text = llm.Text, p.text
+		part = d.says.Part(p.text)
+		part.Cache = p.cache
 	case "refusal":
-		part.Kind, part.Text = llm.Refusal, p.text
+		part.Kind, part.Text = llm.Refusal, jsonscan.TextOf(p.text)
 	case "thinking":
 		part.Kind, part.Text, part.Seal = llm.Reasoning, p.thinking, p.sealed
 	case "image_url":

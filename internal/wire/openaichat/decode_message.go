@@ -50,7 +50,7 @@ func (d *requestDecoder) readMessage(m *wireMessage) {
 	for key, ok := d.r.Key(); ok; key, ok = d.r.Key() {
 		switch string(key) {
 		case "role":
-			m.role = d.text("role")
+			m.role = d.word("role", "user", "assistant", "tool", "system")
 		case "name":
 			m.name = d.text("name")
 		case "content":
@@ -140,13 +140,16 @@ func (d *requestDecoder) takeSystem(m *wireMessage) {
 }
 
 func (d *requestDecoder) takeAssistant(m *wireMessage) {
-	parts := m.thoughts.with(m.plain)
+	thoughts := m.thoughts.with(m.plain)
 	for i := len(m.content) - 1; i >= 0 && m.extra != nil; i-- {
 		if m.content[i].Kind == llm.Text {
 			m.content[i].Signature, m.extra = m.extra, nil
 		}
 	}
-	parts = append(parts, m.content...)
+	parts := m.content
+	if len(thoughts) > 0 {
+		parts = append(thoughts, m.content...)
+	}
 	if m.refusal != "" {
 		parts = append(parts, llm.Part{Kind: llm.Refusal, Text: m.refusal})
 	}

@@ -18,6 +18,7 @@ type requestDecoder struct {
 	// message and part are where the reader is in messages; -1: not there.
 	message, part int
 
+	says      wire.Texts // what messages say
 	effort    llm.Effort
 	hasEffort bool
 	calls     []llm.Call // of all messages so far, by which results find their tool's name
@@ -28,7 +29,7 @@ type requestDecoder struct {
 
 func newRequestDecoder(r *wire.Request) *requestDecoder {
 	return &requestDecoder{
-		r: jsonscan.Again(r.Body), message: -1, part: -1,
+		r: jsonscan.Again(r.Body), says: wire.Texts{Carry: r.Carry}, message: -1, part: -1,
 		q: &llm.Request{
 			Model: r.Model, Stream: r.Stream, StreamUsage: r.AskedUsage, Choices: r.Choices, Dropped: &llm.Dropped{},
 		},
@@ -223,17 +224,25 @@ func (d *requestDecoder) str() string {
 }
 
 // text reads a string; null is the empty one.
-func (d *requestDecoder) text(member string) string {
+func (d *requestDecoder) text(member string) string { return jsonscan.TextOf(d.rawText(member)) }
+
+// rawText is text, but gives what is between the quotes.
+func (d *requestDecoder) rawText(member string) []byte {
 	switch d.r.Kind() {
 	case jsonscan.String:
-		s := d.str()
-		return s
+		raw, _ := d.r.RawString()
+		return raw
 	case jsonscan.Null, jsonscan.None:
 		d.r.Skip()
 	case jsonscan.Object, jsonscan.Array, jsonscan.Number, jsonscan.Bool:
 		d.refuse(member, "a string")
 	}
-	return ""
+	return nil
+}
+
+// word is text for what is mostly one of a few words.
+func (d *requestDecoder) word(member string, known ...string) string {
+	return jsonscan.WordOf(d.rawText(member), known...)
 }
 
 // number reads a number; nil if it is null.

@@ -10,7 +10,7 @@ func (e *requestEncoder) assistant(m *llm.Message) {
 	mark := len(e.dst)
 	e.message("assistant", m.Name)
 	text, refusal := e.assistantText(m)
-	some := text != "" || refusal != ""
+	some := text.HasText() || refusal != ""
 	calls := 0
 	for i := range m.Content {
 		if m.Content[i].Kind == llm.ToolCall {
@@ -18,10 +18,10 @@ func (e *requestEncoder) assistant(m *llm.Message) {
 		}
 	}
 	e.key("content")
-	if text == "" && (calls > 0 || refusal != "") {
+	if !text.HasText() && (calls > 0 || refusal != "") {
 		e.raw("null")
 	} else {
-		e.str(text)
+		e.said(&text)
 	}
 	if refusal != "" {
 		e.key("refusal")
@@ -49,8 +49,8 @@ func (e *requestEncoder) assistant(m *llm.Message) {
 	e.raw("}")
 }
 
-func (e *requestEncoder) assistantText(m *llm.Message) (text, refusal string) {
-	var texts []llm.Part
+func (e *requestEncoder) assistantText(m *llm.Message) (text llm.Part, refusal string) {
+	texts := make([]llm.Part, 0, 4)
 	for i := range m.Content {
 		switch p := &m.Content[i]; p.Kind {
 		case llm.Text, llm.Document:

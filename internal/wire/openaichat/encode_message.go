@@ -3,17 +3,19 @@ package openaichat
 import (
 	"slices"
 
+	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 // messages writes the conversation and says whether there is any. Results of tools must follow the calls at once: they
 // come before everything else that the users' turns after the calls say.
 func (e *requestEncoder) messages() bool {
 	e.raw("[")
-	if text := joinTexts(e, e.q.System, "\n\n"); text != "" {
+	if text := joinTexts(e, e.q.System, "\n\n"); text.HasText() {
 		e.message(e.systemRole(), "")
 		e.key("content")
-		e.str(text)
+		e.said(&text)
 		e.raw("}")
 	}
 	all := e.q.Messages
@@ -31,10 +33,10 @@ func (e *requestEncoder) messages() bool {
 		case llm.Assistant:
 			e.assistant(m)
 		case llm.System:
-			if text := joinTexts(e, m.Content, "\n\n"); text != "" {
+			if text := joinTexts(e, m.Content, "\n\n"); text.HasText() {
 				e.message(e.systemRole(), m.Name)
 				e.key("content")
-				e.str(text)
+				e.said(&text)
 				e.raw("}")
 			}
 		}
@@ -70,43 +72,40 @@ func (e *requestEncoder) message(role, name string) {
 	}
 }
 
-// joinTexts is the text of parts, as one string: system, assistant and tool messages with parts are refused by many
-// servers. What is no text is noted.
-func joinTexts(e *requestEncoder, parts []llm.Part, between string) string {
-	var one string
-	var all []byte
-	n := 0
+// joinTexts is the text of parts, as one: system, assistant and tool messages with parts are refused by many servers. What
+// is no text is noted.
+func joinTexts(e *requestEncoder, parts []llm.Part, between string) (all llm.Part) {
+	all.Kind = llm.Text
+	var joined []byte // once it is more than one
 	for i := range parts {
 		p := &parts[i]
 		e.note(p)
-		text := ""
+		var document llm.Part
 		switch p.Kind {
 		case llm.Text, llm.Refusal:
-			text = p.Text
 		case llm.Document:
-			if text = plainText(p.Media); text == "" {
+			if document.Text = plainText(p.Media); document.Text == "" {
 				e.lost(p)
 			}
+			p = &document
 		case llm.Image, llm.Audio, llm.Video, llm.ToolCall, llm.ToolResult, llm.Reasoning, llm.Opaque:
 			e.lost(p)
-		}
-		if text == "" {
 			continue
 		}
-		n++
-		switch n {
-		case 1:
-			one = text
-		case 2:
-			all = append(append(append(all, one...), between...), text...)
+		switch {
+		case !p.HasText():
+		case !all.HasText():
+			all.Text, all.Quoted = p.Text, p.Quoted
 		default:
-			all = append(append(all, between...), text...)
+			if joined == nil {
+				joined = wire.AppendInside(nil, &all)
+			}
+			joined = jsonscan.AppendEscaped(joined, []byte(between))
+			joined = wire.AppendInside(joined, p)
+			all.Text, all.Quoted = "", joined
 		}
 	}
-	if n > 1 {
-		return string(all)
-	}
-	return one
+	return all
 }
 
 // note notes what no part keeps here.

@@ -40,6 +40,8 @@ func (e *requestEncoder) raw(s string) { e.dst = append(e.dst, s...) }
 
 func (e *requestEncoder) str(s string) { e.dst = jsonscan.AppendString(e.dst, s) }
 
+func (e *requestEncoder) said(p *llm.Part) { e.dst = wire.AppendText(e.dst, p) }
+
 // key appends a member's key, with the comma that is due.
 func (e *requestEncoder) key(name string) {
 	if last := e.dst[len(e.dst)-1]; last != '{' {

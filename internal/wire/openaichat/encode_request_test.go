@@ -18,6 +18,8 @@ func ptr[T any](v T) *T { return &v }
 
 func told(s string) llm.Part { return llm.Part{Kind: llm.Text, Text: s} }
 
+func textOf(p llm.Part) string { return wire.TextOf(&p) }
+
 func turn(role llm.Role, parts ...llm.Part) llm.Message {
 	return llm.Message{Role: role, Content: parts}
 }
@@ -245,7 +247,7 @@ func normal(q *llm.Request) {
 	}
 	if len(q.System) > 1 {
 		var e requestEncoder
-		q.System = []llm.Part{told(joinTexts(&e, q.System, "\n\n"))}
+		q.System = []llm.Part{told(textOf(joinTexts(&e, q.System, "\n\n")))}
 	}
 	for i := range q.Tools {
 		if len(q.Tools[i].Schema) == 0 && !q.Tools[i].Custom {

@@ -65,7 +65,8 @@ func (e *requestEncoder) result(p *llm.Part) {
 			texts = append(texts, *c)
 		}
 	}
-	e.str(joinTexts(e, texts, "\n"))
+	text := joinTexts(e, texts, "\n")
+	e.said(&text)
 	e.raw("}")
 }
 
@@ -75,7 +76,7 @@ func (e *requestEncoder) user(m *llm.Message, n int) {
 	e.message("user", m.Name)
 	e.key("content")
 	if text, ok := e.onlyText(m, n); ok {
-		e.str(text)
+		e.said(&text)
 		e.raw("}")
 		return
 	}
@@ -100,13 +101,13 @@ func (e *requestEncoder) user(m *llm.Message, n int) {
 }
 
 // onlyText is the content of a message whose parts can be one string: a single text, or texts where parts are refused.
-func (e *requestEncoder) onlyText(m *llm.Message, n int) (string, bool) {
+func (e *requestEncoder) onlyText(m *llm.Message, n int) (text llm.Part, ok bool) {
 	if n > 1 && !e.t.Quirks.PlainContent {
-		return "", false
+		return text, false
 	}
 	for i := range m.Content {
 		if p := &m.Content[i]; countParts(p) > 0 && !isText(p) {
-			return "", false
+			return text, false
 		}
 	}
 	texts := m.Content
@@ -128,7 +129,7 @@ func (e *requestEncoder) userPart(p *llm.Part) {
 	switch {
 	case p.Kind == llm.Text:
 		e.part("text")
-		e.str(p.Text)
+		e.said(p)
 	case p.Kind == llm.Image && (m.Data != "" || m.URL != ""):
 		e.part("image_url")
 		e.raw(`{"url":`)

@@ -10,7 +10,7 @@ import (
 // parts reads a message's content or a tool's output: a text, or parts. Empty texts are left out.
 func (c *conversation) parts(raw []byte) (out []llm.Part) {
 	if len(raw) > 2 && raw[0] == '"' {
-		return []llm.Part{{Kind: llm.Text, Text: text(raw)}}
+		return append(c.texts.List(), c.texts.Part(inside(raw)))
 	}
 	if len(raw) > 0 && raw[0] == '{' { // some tools answer with an object
 		r := jsonscan.Again(raw)
@@ -36,8 +36,9 @@ func (c *conversation) parts(raw []byte) (out []llm.Part) {
 func (c *conversation) part(p *part) (out llm.Part, ok bool) {
 	switch kind := string(p.kind); kind {
 	case "input_text", "output_text", "text", "summary_text", "reasoning_text":
-		out = llm.Part{Kind: llm.Text, Text: text(p.text), Citations: citations(p.annotations)}
-		return out, out.Text != ""
+		out = c.texts.Part(inside(p.text))
+		out.Citations = citations(p.annotations)
+		return out, out.HasText()
 	case "refusal":
 		out = llm.Part{Kind: llm.Refusal, Text: text(p.refusal)}
 		return out, out.Text != ""

@@ -13,6 +13,7 @@ import (
 // the results of calls in a row.
 type conversation struct {
 	q     *llm.Request
+	texts wire.Texts
 	begun bool // something other than a system message came
 	// open is the role of the last message if more may be put into it.
 	open  llm.Role
@@ -31,23 +32,22 @@ func (c *conversation) read(raw []byte) error {
 		return nil
 	}
 	if raw[0] == '"' {
-		c.add(llm.User, false, llm.Part{Kind: llm.Text, Text: text(raw)})
+		c.add(llm.User, false, c.texts.Part(inside(raw)))
 		return nil
 	}
 	r := jsonscan.Again(raw)
 	r.Array()
 	for i := 0; r.Elem(); i++ {
-		kind := r.Kind()
-		value := r.Raw()
-		switch kind {
+		switch kind := r.Kind(); kind {
 		case jsonscan.Object:
 		case jsonscan.String: // a text among the items
-			c.add(llm.User, false, llm.Part{Kind: llm.Text, Text: text(value)})
+			said, _ := r.RawString()
+			c.add(llm.User, false, c.texts.Part(said))
 			continue
 		case jsonscan.None, jsonscan.Array, jsonscan.Number, jsonscan.Bool, jsonscan.Null:
 			return wire.WrongKind(fmt.Sprintf("input[%d]", i), "an object", kind)
 		}
-		it := readItem(value)
+		it := nextItem(&r, raw)
 		if err := c.item(&it, i); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (c *conversation) message(it *item, at int) error {
 	if it.phase != nil {
 		c.q.Dropped.Add("phase")
 	}
-	switch role := text(it.role); role {
+	switch role := jsonscan.WordOf(inside(it.role), "user", "assistant"); role {
 	case "user":
 		if len(parts) == 0 {
 			parts = []llm.Part{{Kind: llm.Text}}

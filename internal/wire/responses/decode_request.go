@@ -18,7 +18,7 @@ const (
 // decodeRequest reads a whole request.
 func decodeRequest(w *wire.Request) (*llm.Request, error) {
 	q := &llm.Request{Model: w.Model, Stream: w.Stream, StreamUsage: true, Previous: w.Previous, Dropped: &llm.Dropped{}}
-	d := requestDecoder{q: q, conversation: conversation{q: q}}
+	d := requestDecoder{q: q, conversation: conversation{q: q, texts: wire.Texts{Carry: w.Carry}}}
 	r := jsonscan.Again(w.Body)
 	r.Object()
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
@@ -43,7 +43,7 @@ func decodeRequest(w *wire.Request) (*llm.Request, error) {
 type requestDecoder struct {
 	q            *llm.Request
 	conversation conversation
-	instructions string
+	instructions []byte // a string's inside
 	input        []byte
 	sealed       bool
 	identifier   string
@@ -58,7 +58,7 @@ func (d *requestDecoder) member(key string, r *jsonscan.Reader) error {
 	case "input":
 		d.input = r.Raw()
 	case "instructions":
-		d.instructions = text(r.Raw())
+		d.instructions = inside(r.Raw())
 	case "previous_response_id":
 		return refuse(key, "no response of this id is kept here, and this model's provider keeps none: send the whole conversation as input", r)
 	case "conversation":
@@ -124,8 +124,8 @@ func (d *requestDecoder) member(key string, r *jsonscan.Reader) error {
 
 func (d *requestDecoder) finish() error {
 	q := d.q
-	if d.instructions != "" {
-		q.System = append(q.System, llm.Part{Kind: llm.Text, Text: d.instructions})
+	if len(d.instructions) > 0 {
+		q.System = append(q.System, d.conversation.texts.Part(d.instructions))
 	}
 	switch {
 	case q.User == "":

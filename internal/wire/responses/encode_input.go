@@ -1,8 +1,6 @@
 package responses
 
 import (
-	"strings"
-
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
 	"evergate/internal/wire"
@@ -11,8 +9,8 @@ import (
 // conversation writes instructions and input.
 func (e *requestEncoder) conversation() error {
 	system := e.system(e.q.System)
-	if system != "" && len(e.q.Messages) > 0 {
-		e.text("instructions", system)
+	if system.HasText() && len(e.q.Messages) > 0 {
+		e.dst = wire.AppendText(e.key([]byte("instructions")), &system)
 	}
 	from := len(e.key([]byte("input")))
 	e.dst = append(e.dst, '[')
@@ -41,9 +39,9 @@ func (e *requestEncoder) conversation() error {
 		}
 		e.closeMessage()
 	}
-	if len(e.q.Messages) == 0 && system != "" { // the API wants an input
+	if len(e.q.Messages) == 0 && system.HasText() { // the API wants an input
 		e.openMessage("system")
-		e.dst = appendInputText(e.dst, system)
+		e.dst = appendInputText(e.dst, &system)
 		e.closeMessage()
 	}
 	if len(e.dst) == from+1 {
@@ -65,30 +63,41 @@ func alone(content []llm.Part, i int) bool {
 // knows them, which is not known.
 func (e *requestEncoder) plain(p *llm.Part) {
 	e.lacks(p)
-	if p.Text == "" {
+	if !p.HasText() {
 		return
 	}
 	e.item()
 	e.dst = append(e.dst, `{"type":"message","role":"assistant","content":`...)
-	e.dst = jsonscan.AppendString(e.dst, p.Text)
+	e.dst = wire.AppendText(e.dst, p)
 	e.dst = append(e.dst, '}')
 }
 
 // system joins the system prompt's texts.
-func (e *requestEncoder) system(parts []llm.Part) string {
-	var texts []string
+func (e *requestEncoder) system(parts []llm.Part) llm.Part {
+	texts := make([]*llm.Part, 0, 4)
 	for i := range parts {
 		p := &parts[i]
 		if p.Cache != nil {
 			e.q.Dropped.Add(llm.DropCache)
 		}
 		if p.Kind == llm.Text {
-			texts = append(texts, p.Text)
+			texts = append(texts, p)
 		} else {
 			e.lose(p.Kind)
 		}
 	}
-	return strings.Join(texts, "\n\n")
+	return llm.Part{Quoted: appendJoined(nil, texts, `\n\n`)}
+}
+
+// appendJoined appends texts as the inside of one JSON string, with what is between them.
+func appendJoined(dst []byte, texts []*llm.Part, between string) []byte {
+	for i, p := range texts {
+		if i > 0 {
+			dst = append(dst, between...)
+		}
+		dst = wire.AppendInside(dst, p)
+	}
+	return dst
 }
 
 // lose notes content of a kind that cannot go where it is.
@@ -159,12 +168,12 @@ func (e *requestEncoder) lacks(p *llm.Part) {
 func (e *requestEncoder) content(role string, p *llm.Part) {
 	switch {
 	case role == "assistant" && p.Kind == llm.Text:
-		if p.Text == "" {
+		if !p.HasText() {
 			return
 		}
 		e.openMessage(role)
 		e.dst = append(e.dst, `{"type":"output_text","text":`...)
-		e.dst = jsonscan.AppendString(e.dst, p.Text)
+		e.dst = wire.AppendText(e.dst, p)
 		e.dst = append(e.dst, `,"annotations":[]}`...)
 	case role != "user" && p.Kind != llm.Text:
 		e.lose(p.Kind)
@@ -256,15 +265,15 @@ func (e *requestEncoder) result(r *llm.Result) {
 	}
 	e.dst = appendCallID(e.dst, r.CallID)
 	e.dst = append(e.dst, `,"output":`...)
-	var plain []string
+	plain := make([]*llm.Part, 0, 4)
 	for i := range r.Content {
 		if r.Content[i].Kind == llm.Text {
-			plain = append(plain, r.Content[i].Text)
+			plain = append(plain, &r.Content[i])
 		}
 	}
 	if len(plain) == len(r.Content) { // what every server takes
-		e.dst = jsonscan.AppendString(e.dst, strings.Join(plain, "\n"))
-		e.dst = append(e.dst, '}')
+		e.dst = appendJoined(append(e.dst, '"'), plain, `\n`)
+		e.dst = append(e.dst, `"}`...)
 		return
 	}
 	e.dst = append(e.dst, '[')

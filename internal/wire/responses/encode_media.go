@@ -5,6 +5,7 @@ import (
 
 	"evergate/internal/jsonscan"
 	"evergate/internal/llm"
+	"evergate/internal/wire"
 )
 
 // said is one part of a user's message or a tool's output; nil for what cannot be said, which is noted.
@@ -12,7 +13,7 @@ func (e *requestEncoder) said(p *llm.Part) []byte {
 	m := p.Media
 	switch p.Kind {
 	case llm.Text, llm.Refusal:
-		return appendInputText(nil, p.Text)
+		return appendInputText(nil, p)
 	case llm.Image:
 		out := []byte(`{"type":"input_image",`)
 		switch {
@@ -40,7 +41,7 @@ func (e *requestEncoder) said(p *llm.Part) []byte {
 	case llm.Audio:
 		e.lose(llm.Audio)
 		if m != nil && m.Transcript != "" {
-			return appendInputText(nil, m.Transcript)
+			return appendInputText(nil, &llm.Part{Text: m.Transcript})
 		}
 	case llm.Video, llm.Reasoning, llm.Opaque, llm.ToolCall, llm.ToolResult:
 		e.lose(p.Kind)
@@ -55,7 +56,7 @@ func (e *requestEncoder) document(p *llm.Part) []byte {
 	out := []byte(`{"type":"input_file",`)
 	switch {
 	case m.PlainText != "":
-		return appendInputText(nil, m.PlainText)
+		return appendInputText(nil, &llm.Part{Text: m.PlainText})
 	case m.Data != "":
 		if name == "" {
 			name = "document.pdf"
@@ -86,9 +87,9 @@ func (e *requestEncoder) lost(p *llm.Part) []byte {
 	return nil
 }
 
-func appendInputText(dst []byte, s string) []byte {
+func appendInputText(dst []byte, p *llm.Part) []byte {
 	dst = append(dst, `{"type":"input_text","text":`...)
-	dst = jsonscan.AppendString(dst, s)
+	dst = wire.AppendText(dst, p)
 	return append(dst, '}')
 }
 

@@ -28,12 +28,24 @@ const (
 )
 
 // readItem reads one item; raw must be valid.
-func readItem(raw []byte) (it item) {
-	it.raw = raw
+func readItem(raw []byte) item {
 	r := jsonscan.Again(raw)
-	if !r.Object() {
-		return it
+	return nextItem(&r, raw)
+}
+
+// nextItem reads the item that comes next in the text that r reads.
+func nextItem(r *jsonscan.Reader, text []byte) (it item) {
+	r.Kind() // stands on the value now
+	from := r.Offset()
+	if r.Object() {
+		it.read(r)
 	}
+	it.raw = text[from:r.Offset()]
+	return it
+}
+
+// read reads the members.
+func (it *item) read(r *jsonscan.Reader) {
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		var to *[]byte
 		switch string(key) {
@@ -76,7 +88,6 @@ func readItem(raw []byte) (it item) {
 			*to = value
 		}
 	}
-	return it
 }
 
 func (it *item) shape() shape {
@@ -117,12 +128,7 @@ func (it *item) call() string {
 }
 
 // text is the text of a raw string; empty if it is none.
-func text(raw []byte) string {
-	if len(raw) < 2 || raw[0] != '"' {
-		return ""
-	}
-	return jsonscan.TextOf(raw[1 : len(raw)-1])
-}
+func text(raw []byte) string { return jsonscan.TextOf(inside(raw)) }
 
 // written is the text of a raw string, or a raw value of another kind as it stands: some send objects for texts.
 func written(raw []byte) string {

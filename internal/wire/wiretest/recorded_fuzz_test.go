@@ -60,6 +60,7 @@ func FuzzRecordedRequest(f *testing.F) {
 		}
 		for _, u := range upstreams() {
 			for _, model := range []string{u.model, u.thinker} {
+				mustCarry(t, from, &r, canonical, &u, model)
 				target := u.target(model)
 				target.Model = model
 				sent, err := wire.NewTranslation(from, u.dialect, canonical, target).AppendRequest(nil, wire.Rewrite{Model: model, AskUsage: true})
