@@ -132,7 +132,7 @@ func (e *exchange) Read(p []byte) (int, error) {
 	n, err := e.from.Read(p)
 	if err != nil {
 		e.err = err
-		e.finish(err == io.EOF) //nolint:errorlint // the end itself, not an error about one
+		e.finish(err == io.EOF)
 	}
 	return n, err
 }

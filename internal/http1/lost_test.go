@@ -116,7 +116,7 @@ func TestLateDial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := testkit.NewNet()
 		l := n.Listen("up:80")
-		defer l.Close() //nolint:errcheck // a test's peer
+		defer l.Close()
 		made := make(chan Conn, 1)
 		c := New(Options{MaxIdle: 1, IdleTimeout: time.Minute, MaxHead: 1 << 10, ReadBuffer: 512, Dial: func(context.Context) (Conn, error) {
 			time.Sleep(time.Second) // deaf to its context

@@ -43,7 +43,7 @@ func rig(t *testing.T, serve func(n int32, c testkit.ResetConn), test func(t *te
 				}
 				n := p.conns.Add(1)
 				go func() {
-					defer c.Close() //nolint:errcheck // a test's peer
+					defer c.Close()
 					serve(n, c.(testkit.ResetConn))
 				}()
 			}
@@ -58,7 +58,7 @@ func rig(t *testing.T, serve func(n int32, c testkit.ResetConn), test func(t *te
 			},
 			MaxIdle: 4, IdleTimeout: 90 * time.Second, MaxHead: 4 << 10, ReadBuffer: 512,
 		})
-		defer p.listener.Close() //nolint:errcheck // a test's peer
+		defer p.listener.Close()
 		defer c.Close()
 		test(t, c, p)
 		synctest.Wait()
