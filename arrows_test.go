@@ -30,10 +30,11 @@ var rings = map[string]int{
 	"internal/fault": 0, "internal/llm": 0,
 	// 1: pure logic
 	"internal/jsonscan": 1, "internal/nearest": 1, "internal/sse": 1, "internal/wire": 1, "internal/openaiwords": 1, "internal/resilience": 1,
-	"internal/route": 1, "internal/failover": 1, "internal/journal": 1, "internal/sim": 1, "internal/explain": 1,
+	"internal/route": 1, "internal/failover": 1, "internal/journal": 1, "internal/sim": 1, "internal/explain": 1, "internal/prefer": 1,
+	"internal/modelfacts": 1,
 	// 2: services
 	"internal/http1":   2,
-	"internal/catalog": 2, "internal/recent": 2, "internal/threads": 2, "internal/health": 2, "internal/attempt": 2, "internal/probing": 2, "internal/identity": 2, "internal/budget": 2,
+	"internal/catalog": 2, "internal/recent": 2, "internal/threads": 2, "internal/affinity": 2, "internal/health": 2, "internal/attempt": 2, "internal/probing": 2, "internal/identity": 2, "internal/budget": 2,
 	"internal/usage": 2, "internal/replica": 2,
 	// 3: adapters
 	"internal/provider": 3, "internal/store": 3, "internal/telemetry": 3, "internal/mock": 3,
@@ -51,9 +52,10 @@ var rings = map[string]int{
 var testOnly = []string{"internal/testkit", "internal/wire/wiretest", "internal/provider/providertest", "internal/store/storetest"}
 
 // pureStd is all of the standard library that rings 0 and 1 may use. Nothing in it reads a clock, waits, draws a random
-// number, logs or talks to the world; of time only types and arithmetic are allowed (see impurities).
+// number, logs or talks to the world; of time only types and arithmetic are allowed (see impurities). What embed brings in
+// is there when the program is built.
 var pureStd = []string{
-	"bytes", "cmp", "encoding/base64", "encoding/json", "errors", "fmt", "hash/fnv", "io", "iter", "maps", "math", "math/bits",
+	"bytes", "cmp", "embed", "encoding/base64", "encoding/json", "errors", "fmt", "hash/fnv", "io", "iter", "maps", "math", "math/bits",
 	"net/url", "regexp", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf16",
 	"unicode/utf8",
 }

@@ -74,9 +74,10 @@ server: { listen: 127.0.0.1:0 }
 admin: { pprof: true }
 providers:
   first: { type: openai-compatible, base_url: %q, models: [m], resilience: { retry: { initial_backoff: 1ms } } }
-  second: { type: openai-compatible, base_url: %q, models: [m], probe: models }
+  second: { type: openai-compatible, base_url: %q, models: [m], probe: { kind: models, interval: 200ms } }
 models:
   fast: { targets: [first/m, second/m] }
+  even: { strategy: weighted, targets: [first/m, second/m] }
 `, simulated(t, "rules: [{nth: 1-2, do: {status: 503}}]"), simulated(t, "")))
 }
 
@@ -132,12 +133,13 @@ func (g *gateway) traffic(t *testing.T) {
 		t.Fatalf("%d %s", status, reply)
 	}
 	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "fast", true))
+	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "even", false))
 	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "second/mock-malformed", true))
 	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "second/mock-404", false))
 	g.ask(t, http.MethodPost, "/v1/embeddings", `{"model":"second/m","input":"hi"}`)
 	g.ask(t, http.MethodPost, "/v1/messages", `{"model":"fast","max_tokens":50,"top_k":5,"messages":[{"role":"user","content":"hi"}]}`)
 	g.ask(t, http.MethodPost, "/admin/v1/providers/second/breaker", `{"action":"open","reason":"to be probed","for":"1s"}`)
-	for end := time.Now().Add(5 * time.Second); !strings.Contains(g.log.String(), `"msg":"probe"`) && time.Now().Before(end); {
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(g.log.String(), `"msg":"probe"`) && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
@@ -231,12 +233,20 @@ func TestRoutes(t *testing.T) {
 	there := slices.Concat(prefixed("GET ", found(admin, `"(/[a-z0-9/]+)": +\{get:`)), prefixed("POST ", found(admin, `"(/[a-z0-9/]+)": +\{post:`)),
 		prefixed("POST /v1", found(sources(t, "internal/wire/*/*.go"), `Path\(\) string \{ return "([^"]+)"`)),
 		prefixed("POST /v1beta/models/{model}:", found(source(t, "internal/app/build.go"), `"(\w+)": +\{Dialect: `)),
-		answerRoutes(t),
+		prefixed("POST /v1", found(source(t, "internal/wire/openaichat/side.go"), `path: "(/[a-z/]+)"`)),
+		answerRoutes(t), storedRoutes,
 		[]string{
 			"GET /v1/models", "GET /v1/models/{id}", "GET /v1beta/models", "GET /v1beta/models/{id}", "GET /debug/pprof/",
 			"POST /admin/v1/providers/{provider}/breaker", "GET /admin/v1/explain/{id}",
 		})
 	same(t, "routes", documented, there)
+}
+
+// storedRoutes are what is passed on to the provider that keeps files and batches.
+var storedRoutes = []string{
+	"POST /v1/files", "GET /v1/files", "GET /v1/files/{id}", "DELETE /v1/files/{id}", "GET /v1/files/{id}/content",
+	"POST /v1/uploads", "POST /v1/uploads/{id}/parts", "POST /v1/uploads/{id}/complete", "POST /v1/uploads/{id}/cancel",
+	"POST /v1/batches", "GET /v1/batches", "GET /v1/batches/{id}", "POST /v1/batches/{id}/cancel",
 }
 
 // What the table says of which route reaches which type of provider is so; cells that name models are not looked at.

@@ -22,17 +22,19 @@ import (
 )
 
 type explainCmd struct {
-	Model   string `arg:"" optional:"" help:"Model, as clients ask for it. May be left out if --request names one."`
-	Config  string `short:"c" help:"Explain by this config file alone, without a running gateway: nothing is blocked." env:"EVERGATE_EXPLAIN_CONFIG"`
-	Request string `short:"r" help:"File with a client's request body, in any dialect; - is standard input." placeholder:"FILE" env:"EVERGATE_EXPLAIN_REQUEST"`
-	Dialect string `help:"Dialect of the request: chat, completions, embeddings, responses, messages, gemini, ...; found out by itself where it is not said." env:"EVERGATE_EXPLAIN_DIALECT"`
-	Stream  bool   `help:"The answer is to be streamed." env:"EVERGATE_EXPLAIN_STREAM"`
-	Strict  bool   `help:"As with x-evergate-prefer: strict." env:"EVERGATE_EXPLAIN_STRICT"`
-	Key     string `help:"Caller's key, by name; without it a caller that may use everything." env:"EVERGATE_EXPLAIN_KEY"`
-	ID      string `name:"id" help:"Explain a past request of the running gateway, by its x-request-id." placeholder:"REQUEST_ID" env:"EVERGATE_EXPLAIN_ID"`
-	URL     string `help:"Address of the gateway (or of its admin listener)." default:"http://127.0.0.1:8080" env:"EVERGATE_URL"`
-	Token   string `help:"Admin token." env:"EVERGATE_ADMIN_TOKEN"`
-	JSON    bool   `help:"Print the reply as it is." env:"EVERGATE_EXPLAIN_JSON"`
+	Model   string   `arg:"" optional:"" help:"Model, as clients ask for it. May be left out if --request names one."`
+	Config  string   `short:"c" help:"Explain by this config file alone, without a running gateway: nothing is blocked." env:"EVERGATE_EXPLAIN_CONFIG"`
+	Request string   `short:"r" help:"File with a client's request body, in any dialect; - is standard input." placeholder:"FILE" env:"EVERGATE_EXPLAIN_REQUEST"`
+	Dialect string   `help:"Dialect of the request: chat, completions, embeddings, responses, messages, gemini, ...; found out by itself where it is not said." env:"EVERGATE_EXPLAIN_DIALECT"`
+	Stream  bool     `help:"The answer is to be streamed." env:"EVERGATE_EXPLAIN_STREAM"`
+	Strict  bool     `help:"As with x-evergate-prefer: strict." env:"EVERGATE_EXPLAIN_STRICT"`
+	Prefer  string   `help:"Value of x-evergate-prefer, such as: order=groq; fallbacks=no." env:"EVERGATE_EXPLAIN_PREFER"`
+	BYOK    []string `name:"byok" help:"Provider for which the caller brings a key of its own; may be repeated." placeholder:"PROVIDER" env:"EVERGATE_EXPLAIN_BYOK"`
+	Key     string   `help:"Caller's key, by name; without it a caller that may use everything." env:"EVERGATE_EXPLAIN_KEY"`
+	ID      string   `name:"id" help:"Explain a past request of the running gateway, by its x-request-id." placeholder:"REQUEST_ID" env:"EVERGATE_EXPLAIN_ID"`
+	URL     string   `help:"Address of the gateway (or of its admin listener)." default:"http://127.0.0.1:8080" env:"EVERGATE_URL"`
+	Token   string   `help:"Admin token." env:"EVERGATE_ADMIN_TOKEN"`
+	JSON    bool     `help:"Print the reply as it is." env:"EVERGATE_EXPLAIN_JSON"`
 }
 
 func (k *explainCmd) Run() error {
@@ -51,7 +53,7 @@ func (k *explainCmd) run(ctx context.Context, in io.Reader, out io.Writer, color
 	case k.ID != "":
 		return k.past(ctx, out, color)
 	}
-	q := explain.Question{Dialect: k.Dialect, Model: k.Model, Stream: k.Stream, Strict: k.Strict, Key: k.Key}
+	q := explain.Question{Dialect: k.Dialect, Model: k.Model, Stream: k.Stream, Strict: k.Strict, Key: k.Key, Prefer: k.Prefer, Brings: k.BYOK}
 	var err error
 	if k.Request != "" {
 		if q.Body, err = readRequest(k.Request, in); err != nil {

@@ -55,7 +55,7 @@ func ownWords(body []byte) string {
 // parameters say of a question what is not in its body.
 func parameters(q explain.Question) url.Values {
 	p := url.Values{}
-	for name, value := range map[string]string{"dialect": q.Dialect, "model": q.Model, "key": q.Key} {
+	for name, value := range map[string]string{"dialect": q.Dialect, "model": q.Model, "key": q.Key, "prefer": q.Prefer} {
 		if value != "" {
 			p.Set(name, value)
 		}
@@ -64,6 +64,9 @@ func parameters(q explain.Question) url.Values {
 		if on {
 			p.Set(name, "true")
 		}
+	}
+	for _, name := range q.Brings {
+		p.Add("byok", name)
 	}
 	return p
 }

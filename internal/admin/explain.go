@@ -11,7 +11,7 @@ import (
 )
 
 // explain says what the request in the body would come to (R72). Parameters say what a client's path and headers would:
-// dialect, model, stream, key, strict.
+// dialect, model, stream, key, strict, prefer, byok.
 func (a *api) explain(w http.ResponseWriter, r *http.Request) {
 	if a.sources.Explain == nil {
 		writeError(w, http.StatusNotFound, "not_found", "there is nothing at this path")
@@ -55,6 +55,10 @@ func question(query url.Values) (q explain.Question, wrong *mistake) {
 			q.Model = value
 		case "key":
 			q.Key = value
+		case "prefer":
+			q.Prefer = value
+		case "byok":
+			q.Brings = append(q.Brings, values...)
 		case "stream", "strict":
 			if value != "true" && value != "false" {
 				return q, invalid(name, "%s must be true or false, not %q", name, value)
@@ -65,7 +69,7 @@ func question(query url.Values) (q explain.Question, wrong *mistake) {
 				q.Strict = value == "true"
 			}
 		default:
-			return q, invalid(name, "%s", unknown("parameter", name, []string{"dialect", "model", "key", "stream", "strict"}))
+			return q, invalid(name, "%s", unknown("parameter", name, []string{"dialect", "model", "key", "stream", "strict", "prefer", "byok"}))
 		}
 	}
 	return q, nil

@@ -92,6 +92,10 @@ func stateCell(c *explain.Candidate) cell {
 	case c.Position > 0:
 		return cell{c.Blocked.Reason + ", waited for", fair}
 	}
+	switch c.Blocked.Guard {
+	case "policy", "preference", "byok": // nothing is wrong with it
+		return cell{c.Blocked.Guard + ": " + c.Blocked.Reason, fair}
+	}
 	return cell{c.Blocked.Reason, bad}
 }
 

@@ -236,6 +236,33 @@ func (a *App) drain(ctx context.Context, server *http.Server) error {
 	return errCutOff
 }
 
+// outlast waits until ctx ends for the connections that became WebSockets, of which no server knows any more; what is left then
+// is cut off.
+func (a *App) outlast(ctx context.Context) error {
+	if a.idle(ctx) {
+		return nil
+	}
+	a.abandon(attempt.ErrShutdown)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	a.idle(last)
+	return errCutOff
+}
+
+// idle waits until no client request is being served; false: ctx ended first.
+func (a *App) idle(ctx context.Context) bool {
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for a.ingress.InFlight() > 0 {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
 // errCutOff says that requests were cut off at the end of the grace period.
 var errCutOff = errors.New("requests were cut off at the end of the grace period")
 
@@ -247,6 +274,9 @@ func (a *App) Stop(ctx context.Context) error {
 		err = errors.Join(err, a.stops[i](ctx))
 	}
 	a.stops = nil
+	if !errors.Is(err, errCutOff) {
+		err = errors.Join(err, a.outlast(ctx))
+	}
 	a.served.Wait()
 	a.abandon(attempt.ErrShutdown)
 	if a.reload.TryLock() { // else one is under way and may hang on its file: a stop does not wait for it

@@ -28,27 +28,27 @@ import (
 
 // dialects are all that clients or providers speak; adding one is adding a line here, and to routes if clients may.
 func dialects() *wire.Table {
-	return wire.NewTable(
+	return wire.NewTable(append(openaichat.Asides(),
 		openaichat.Chat{}, openaichat.Completions{}, openaichat.Embeddings{},
 		responses.Responses{},
 		anthropic.Messages{}, anthropic.CountTokens{},
 		gemini.Generate{}, gemini.CountTokens{}, gemini.Embed{}, gemini.BatchEmbed{}, gemini.VertexEmbed{},
 		converse.Converse{}, converse.TitanEmbed{}, converse.NovaEmbed{}, converse.CohereEmbed{},
 		cohere.Chat{}, cohere.Embed{},
-	)
+	)...)
 }
 
 // routes are the client protocols served.
 func routes() ingress.Routes {
 	return ingress.Routes{
-		Dialects: []wire.Dialect{
+		Dialects: append(openaichat.Asides(),
 			openaichat.Chat{},
 			openaichat.Completions{},
 			openaichat.Embeddings{},
 			responses.Responses{},
 			anthropic.Messages{},
 			anthropic.CountTokens{},
-		},
+		),
 		Verbs: map[string]ingress.Verb{
 			"generateContent":       {Dialect: gemini.Generate{}},
 			"streamGenerateContent": {Dialect: gemini.Generate{}, Stream: true},
@@ -184,6 +184,12 @@ func ingressConfig(c *config.Config, p *parts, guards *health.Health) *ingress.C
 		pc := &c.Providers[i]
 		out.Providers[pc.Options.Name] = &ingress.Provider{
 			Guards: guards.Provider(pc.Options.Name), Upstream: p.upstreams[pc.Options.Name].client, Settings: &pc.Resilience,
+			KeyHeader: ingress.KeyHeader(pc.Options.Name),
+		}
+		if pc.Passthrough && !pc.Disabled {
+			served := out.Providers[pc.Options.Name]
+			served.Stores = p.upstreams[pc.Options.Name].client.Stores
+			served.Raw, served.Timeouts = p.upstreams[pc.Options.Name].client, pc.Timeouts
 		}
 	}
 	if c.Auth.Mode == config.AuthNone && !c.Auth.AllowAnonymous {
@@ -193,6 +199,7 @@ func ingressConfig(c *config.Config, p *parts, guards *health.Health) *ingress.C
 		out.Keys = &ingress.Keys{}
 		for _, k := range c.Auth.Keys {
 			out.Keys.Add(k.Name, k.Value.Reveal(), k.Models)
+			out.Keys.Bind(k.Policy)
 		}
 	}
 	return out

@@ -136,3 +136,86 @@ func TestReference002AllFailed(t *testing.T) {
 		}
 	})
 }
+
+// The selection sequence, step by step: before a single byte goes to an upstream, every request has its list.
+func TestReference002SelectionSequence(t *testing.T) {
+	const text = `
+server: {listen: "gateway:80"}
+auth: {allow_anonymous: true}
+admin: {token: admin-token}
+policies: {at-home: {regions: [eu]}}
+providers:
+  a: {type: openai, base_url: "http://a/v1", api_key: sk-key-of-a, models: [shared], attributes: {region: us}}
+  b: {type: openai, base_url: "http://b/v1", api_key: sk-key-of-b, models: [shared], attributes: {region: eu}}
+  c: {type: openai, base_url: "http://c/v1", api_key: sk-key-of-c, models: [shared], attributes: {region: eu}}
+  d: {type: openai, base_url: "http://d/v1", byok: require, models: [shared], attributes: {region: eu}}
+models:
+  demo: {strategy: ordered, targets: [a/shared, b/shared, c/shared, d/shared]}
+`
+	broken := do(mock.Behaviour{Status: 500})
+	all := func(script mock.Script) map[string]mock.Script {
+		return map[string]mock.Script{"a": script, "b": script, "c": script, "d": script}
+	}
+	ask := func(s *stack, headers ...string) string {
+		a := s.post(s.t.Context(), "/v1/chat/completions", `{"model":"demo","messages":[{"role":"user","content":"hi"}]}`, headers...)
+		return trailOf(s, &a)
+	}
+	const prefer = "X-Evergate-Prefer"
+	for _, tt := range []struct {
+		step    string
+		headers []string
+		want    string // with every upstream failing
+	}{
+		{"1, 2: the primary of the strategy, then every other upstream of the model", nil, "a/shared=500, b/shared=500, c/shared=500"},
+		{"3: the request's own order", []string{prefer, "order=c,b"}, "c/shared=500, b/shared=500, a/shared=500"},
+		{"3: only some of them", []string{prefer, "only=b,c"}, "b/shared=500, c/shared=500"},
+		{"3: no fallbacks", []string{prefer, "fallbacks=no"}, "a/shared=500"},
+		{"3: an upstream that wants the caller's own key, with it", []string{"X-Evergate-Key-D", "sk-mine"}, "a/shared=500, b/shared=500, c/shared=500, d/shared=500"},
+		{"3: compliance policy", []string{prefer, "policy=at-home"}, "b/shared=500, c/shared=500"},
+	} {
+		t.Run(tt.step, func(t *testing.T) {
+			conform(t, "002", text, all(broken), func(t *testing.T, s *stack) {
+				if got := ask(s, tt.headers...); got != tt.want {
+					t.Errorf("[%s], want [%s]", got, tt.want)
+				}
+			})
+		})
+	}
+	t.Run("the strategy, for each request", func(t *testing.T) {
+		conform(t, "002", text, all(answers()), func(t *testing.T, s *stack) {
+			for range 30 {
+				ask(s, prefer, "strategy=round_robin")
+			}
+			for _, name := range []string{"a", "b", "c"} {
+				if n := len(s.chats(name)); n != 10 {
+					t.Errorf("%s was asked %d times of 30", name, n)
+				}
+			}
+		})
+	})
+	t.Run("4, 5, 6: what is in cooldown is removed, what is left is in order, and if nothing is left all of it comes back", func(t *testing.T) {
+		scripts := all(answers())
+		scripts["a"] = broken
+		conform(t, "002", text, scripts, func(t *testing.T, s *stack) {
+			for range 3 {
+				ask(s)
+			}
+			if got := ask(s); got != "a/shared=circuit_open, b/shared=200" {
+				t.Errorf("one is cooled down: [%s]", got)
+			}
+			s.set("b", broken)
+			s.set("c", broken)
+			for range 3 {
+				ask(s)
+			}
+			s.set("a", answers())
+			if got := ask(s); !strings.HasSuffix(got, "a/shared=200") {
+				t.Errorf("all are: [%s]", got)
+			}
+			// The policy holds for the last resort, too.
+			if got := ask(s, prefer, "policy=at-home"); strings.Contains(got, "a/shared") {
+				t.Errorf("all are, with a policy: [%s]", got)
+			}
+		})
+	})
+}

@@ -307,53 +307,6 @@ func (s *stack) expectGauge(t *testing.T, want int) {
 	}
 }
 
-// Discovery is another matter than the breaker: a provider whose list of models cannot be fetched any more is degraded and keeps its models,
-// so that callers hear its own errors; a look each minute brings it back.
-func TestReference003Discovery(t *testing.T) {
-	text := strings.Replace(oneProvider, ", models: [m]", "", 1) + settings(t, "003")
-	up := mock.Script{Models: []string{"m"}, Defaults: steady()}
-	down := mock.Script{Models: []string{"m"}, Rules: []mock.Rule{{Path: "/models", Do: mock.Behaviour{Status: 503}}, {Do: mock.Behaviour{Status: 503}}}}
-	// A look takes its time; looks come each hour and each minute, with a tenth of jitter.
-	const look = time.Second
-	const refresh, recheck = 66*time.Minute + look, 66*time.Second + look
-	synctest.Test(t, func(t *testing.T) {
-		s := newStack(t, text, map[string]mock.Script{"a": up})
-		synctest.Wait()
-		for _, step := range []struct {
-			when   string
-			script mock.Script
-			wait   time.Duration
-			status string
-			answer int
-		}{
-			{"at the start", up, look, "healthy", 200},
-			{"after the hourly refresh", down, refresh, "degraded", 503},
-			{"within a minute of its return", up, recheck, "healthy", 200},
-		} {
-			s.set("a", step.script)
-			pass(step.wait)
-			synctest.Wait()
-			if a := s.ask("a/m", false); s.look("a").Status != step.status || a.status != step.answer {
-				t.Errorf("%s: %s, %s, want %s and %d", step.when, s.look("a").Status, a.story(), step.status, step.answer)
-			}
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		s := newStack(t, text, map[string]mock.Script{"a": down})
-		pass(look)
-		synctest.Wait()
-		if got := s.look("a").Status; got != "unhealthy" {
-			t.Errorf("down at the start: %s", got)
-		}
-		s.set("a", up)
-		pass(recheck)
-		synctest.Wait()
-		if got := s.look("a").Status; got != "healthy" {
-			t.Errorf("after its first good look: %s", got)
-		}
-	})
-}
-
 // Retries and breaker stay with one provider; rules of `failover` go on to another model (R50).
 func TestReference003Failover(t *testing.T) {
 	conform(t, "003", twoProviders+"failover: {a/m: [b/m2]}\n", map[string]mock.Script{"a": do(mock.Behaviour{Status: 500}), "b": answers()}, func(t *testing.T, s *stack) {

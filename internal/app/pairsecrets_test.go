@@ -61,7 +61,7 @@ func TestNothingOfOneVendorReachesAnother(t *testing.T) {
 	headers := []string{
 		"Authorization", "Bearer " + secret, "X-Api-Key", secret, "Api-Key", secret, "X-Goog-Api-Key", secret, "Cookie", "session=" + secret,
 		"Proxy-Authorization", "Basic " + secret, "X-Amz-Security-Token", secret, "X-Goog-User-Project", secret, "Openai-Organization", secret,
-		"Openai-Project", secret, "X-Evergate-Key-Anthropic", secret, "Ocp-Apim-Subscription-Key", secret, "X-Auth-Token", secret, "Helicone-Auth", secret,
+		"Openai-Project", secret, "X-Evergate-Key-Another", secret, "Ocp-Apim-Subscription-Key", secret, "X-Auth-Token", secret, "Helicone-Auth", secret,
 		"X-Goog-Iam-Authorization-Token", secret, "X-Amz-Content-Sha256", secret, "X-Amz-Date", secret, "Amz-Sdk-Request", secret, "X-Goog-Api-Client", secret,
 		"X-Forwarded-For", secret, "Chatgpt-Account-Id", secret,
 	}

@@ -334,3 +334,17 @@ models:
 		}
 	}
 }
+
+// R70: a model that is known to take no beginning of an answer is not sent one, whose refusal would cost a request.
+func TestResumeWhereNoPrefillIsTaken(t *testing.T) {
+	first := mock.Behaviour{Text: words(1, 60), Cut: mock.After(40)}
+	for known, asked := range map[string]int{"": 2, "catalog: {m2: {prefill: false}}\n": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStack(t, resumed("chat", "chat")+known, whole(first, mock.Behaviour{Text: words(1, 60), Prefill: mock.Refuse}, mock.Behaviour{}))
+			a := s.ask("demo", true)
+			if n := len(s.chats("b")); a.text != words(1, 60) || n != asked {
+				t.Errorf("%q: the second was asked %d times, want %d: %q", known, n, asked, a.text)
+			}
+		})
+	}
+}

@@ -226,7 +226,7 @@ func TestWhatGoesUpstream(t *testing.T) {
 		s := newStack(t, twoProviders+oneTry, map[string]mock.Script{"a": do(mock.Behaviour{Status: 500}), "b": answers()})
 		body := `{ "model" : "demo", "messages":[{"role":"user","content":"hi \u00fc"}], "x_unknown": {"b":1,"a":[1.0,2e3]}, "temperature":0.30 }`
 		s.post(t.Context(), "/v1/chat/completions", body, "Authorization", "Bearer sk-the-callers-own", "Idempotency-Key", "once-1", "X-Custom", "kept",
-			"Cookie", "session=1", "X-Evergate-Prefer", "fallbacks=no")
+			"Cookie", "session=1", "X-Evergate-Prefer", "fallbacks=yes")
 		for name, model := range map[string]string{"a": "m", "b": "m2"} {
 			seen := s.chats(name)
 			if len(seen) != 1 {

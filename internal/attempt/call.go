@@ -24,6 +24,10 @@ type Leg struct {
 	Terms   *wire.Target
 	// OmitModel: the upstream has the model in its path, and must not have it in the body.
 	OmitModel bool
+	// Near is the credential that is preferred (R47), as its index from 1; 0: none is.
+	Near uint8
+	// Key is the one that the caller brought for this provider, empty: none; the gateway's own are not used then.
+	Key string
 	// Label is the model for metrics: a known id, or route.OtherLabel.
 	Label string
 }
@@ -39,6 +43,8 @@ type Call struct {
 	Start  time.Time
 	// Strict: a candidate that would lose something of the request is unable to serve it (CONTRACT §3).
 	Strict bool
+	// Timeout is how long the caller waits, for a stream to its commit; 0: it did not say.
+	Timeout time.Duration
 	// Hedge says when a second candidate is started (R71).
 	Hedge route.Hedge
 	// Resume: a stream that breaks is to be gone on with (R70).
@@ -47,6 +53,9 @@ type Call struct {
 	Keep bool
 	// Canonical is the request in no vendor's words, decoded when the first translation needs it.
 	Canonical *wire.Canonical
+	// What its bytes hint at, once they were looked at (R46).
+	hints  wire.Hints
+	looked bool
 }
 
 // Release lets go of the body, if that was not done before.
@@ -64,7 +73,9 @@ type Head struct {
 	// Length is the length of a plain body, -1 if unknown or a stream.
 	Length int
 	Stream bool
-	Steps  []journal.Step // the trail so far, this attempt included
+	// ContentType is that of a body which is neither JSON nor a stream; empty: it is one of them.
+	ContentType string
+	Steps       []journal.Step // the trail so far, this attempt included
 	// Attempts is the number of attempts made, this one included.
 	Attempts int
 	// Lost are names of what the translation could not carry over (x-evergate-dropped).
@@ -88,8 +99,9 @@ type Result struct {
 	OK bool
 	// Final says how it ended where OK is false.
 	Final failover.Final
-	// Leg is who answered, or began to; nil if nobody did.
-	Leg *Leg
+	// Leg is who answered, or began to, with the credential of this index; nil if nobody did.
+	Leg        *Leg
+	Credential int
 	// Header is the upstream's of the answer, or of the last failed reply; may be nil.
 	Header    http.Header
 	Committed bool

@@ -57,6 +57,7 @@ type exchange struct {
 	settled     bool // the permit is
 	armed       bool // a hedge may be started beside it
 	outrun      bool // another one answered first (R71)
+	hurried     bool // the caller's own deadline has cut its limits (R13)
 	// Once the permit is settled: how long it took, and the provider's failures in a row before.
 	took           time.Duration
 	failuresBefore int
@@ -93,8 +94,11 @@ func (e *exchange) answer() *fault.Fault {
 		return f
 	}
 	e.read = true
-	if e.x.c.Request.Stream {
+	switch {
+	case e.x.c.Request.Stream:
 		return e.stream(resp)
+	case e.x.c.Request.Raw:
+		return e.raw(resp)
 	}
 	return e.plain(resp)
 }
@@ -135,7 +139,7 @@ func (e *exchange) send() (*http.Response, *fault.Fault) {
 	e.out = nil
 	return e.leg.Upstream.Send(e.ctx, &Outgoing{
 		Dialect: e.leg.Dialect.Name(), Model: e.leg.Target.Model, Translated: e.foreign(), Header: c.Header,
-		Body: buf.B, Credential: e.credential, Stream: c.Request.Stream, Release: buf.Release,
+		Body: buf.B, ContentType: c.Request.ContentType, Credential: e.credential, Key: e.leg.Key, Stream: c.Request.Stream, Release: buf.Release,
 	})
 }
 
@@ -143,6 +147,9 @@ func (e *exchange) send() (*http.Response, *fault.Fault) {
 // says why the target cannot be asked (R46).
 func (e *exchange) write() *fault.Fault {
 	if f := e.otherSpace(); f != nil {
+		return f
+	}
+	if f := e.incapable(); f != nil {
 		return f
 	}
 	c := e.x.c
@@ -238,10 +245,24 @@ func (e *exchange) own(f *fault.Fault) *fault.Fault {
 	if e.parent.Err() != nil {
 		return &fault.Fault{Class: fault.ClientGone, Cause: context.Cause(e.parent), Unasked: f.Unasked}
 	}
+	if e.leg.Key != "" {
+		f = e.leg.callers(f)
+	}
+	if e.hurried && f.Class == fault.Timeout {
+		return unhurried(f)
+	}
 	if e.foreign() {
 		return meant(f)
 	}
 	return f
+}
+
+// unhurried is a timeout that came sooner because the caller waits for less than its target may take: nobody's fault, and
+// no guard learns of it (R13). Another candidate may still be quicker.
+func unhurried(f *fault.Fault) *fault.Fault {
+	said := *f
+	said.Unasked = true
+	return &said
 }
 
 // meant gives the refusals that clients act on the code that they know them by: another vendor's word says nothing to
@@ -283,6 +304,9 @@ func (e *exchange) finish(f *fault.Fault) (failuresBefore int) {
 // settle settles the permit and states the attempt. It touches nothing but the exchange.
 func (e *exchange) settle(now time.Time, f *fault.Fault, answered bool) {
 	outcome := health.OutcomeOf(f)
+	if e.leg.Key != "" {
+		outcome = health.CallersOutcome(f)
+	}
 	if f != nil && f.Class == fault.ClientGone && e.silentTooLong(now) {
 		outcome.Class = fault.Timeout
 	}
@@ -292,6 +316,9 @@ func (e *exchange) settle(now time.Time, f *fault.Fault, answered bool) {
 	}
 	if !e.content.IsZero() {
 		m.FirstContent = e.content.Sub(e.start)
+	}
+	if u := &e.progress.Reply.Usage; answered {
+		m.Input, m.Cached, m.Output = u.Input, u.CachedInput, u.Output
 	}
 	e.failuresBefore = e.permit.Settle(now, outcome, m)
 	e.settled, e.took = true, m.Total
@@ -399,7 +426,7 @@ func (e *exchange) head(stream bool, length int) *Head {
 	if e.armed || e.hedge != nil {
 		e.x.noteRace(e)
 	}
-	e.x.res.Leg, e.x.res.Header, e.x.res.Committed, e.answering = e.leg, e.resp.Header, true, true
+	e.x.res.Leg, e.x.res.Credential, e.x.res.Header, e.x.res.Committed, e.answering = e.leg, e.move.Credential, e.resp.Header, true, true
 	e.x.res.FirstContent = e.content
 	return &Head{
 		Leg: e.leg, Header: e.resp.Header, Length: length, Stream: stream, Steps: e.x.res.Steps, Attempts: e.x.res.Attempts,

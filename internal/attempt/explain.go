@@ -16,8 +16,10 @@ func (r *Runner) Play(c *Call) explain.Played {
 	budget, requests := r.Health.Retries(c.Start)
 	g := explain.Game{
 		Params: c.params(nil), Guards: c.Guards(), Now: c.Start, Rnd: r.random(),
-		Draw: func(now time.Time, share float64) bool { return budget.Draw(now, share, requests) },
-		Able: func(t int) *fault.Fault { return able(c, t) },
+		Draw:    func(now time.Time, share float64) bool { return budget.Draw(now, share, requests) },
+		Callers: func(t int) bool { return c.Legs[t].Key != "" },
+		Near:    func(t int) int { return int(c.Legs[t].Near) - 1 },
+		Able:    func(t int) *fault.Fault { return able(c, t) },
 	}
 	return explain.Play(&g)
 }

@@ -17,7 +17,11 @@ import (
 // says everything else, blocked providers included (503 with the block's reason as its message).
 func (r *Runner) Fetch(ctx context.Context, leg *Leg, out *Outgoing) (*http.Response, *fault.Fault) {
 	now := time.Now()
-	credential, block, ok := leg.Guards.Pick(now, leg.Target.Model, rand.Float64(), func(int) bool { return false }) //nolint:gosec // load spreading, not secrets
+	pick, outcome := leg.Guards.Pick, health.OutcomeOf
+	if leg.Key != "" {
+		pick, outcome = leg.Guards.PickCallers, health.CallersOutcome
+	}
+	credential, block, ok := pick(now, leg.Target.Model, rand.Float64(), func(int) bool { return false }) //nolint:gosec // load spreading, not secrets
 	var permit health.Permit
 	if ok {
 		permit, block = leg.Guards.Admit(now, credential, leg.Target.Model, now.Add(failover.Lease(leg.Target.Timeouts, false)), false)
@@ -31,14 +35,17 @@ func (r *Runner) Fetch(ctx context.Context, leg *Leg, out *Outgoing) (*http.Resp
 		timer := time.AfterFunc(limit, func() { cancel(&fault.Fault{Class: fault.Timeout, Message: "no answer within " + limit.String()}) })
 		defer timer.Stop()
 	}
-	out.Credential = leg.Guards.CredentialName(credential)
+	out.Credential, out.Key = leg.credentialName(credential), leg.Key
 	out.Dialect, out.Model = leg.Dialect.Name(), leg.Target.Model
 	resp, f := leg.Upstream.Send(ctx, out)
 	if f == nil && resp.StatusCode >= http.StatusBadRequest {
 		f = fetchRefused(leg, resp)
 		resp = nil
 	}
-	permit.Settle(time.Now(), health.OutcomeOf(f), health.Measured{Total: time.Since(now)})
+	if f != nil && leg.Key != "" {
+		f = leg.callers(f)
+	}
+	permit.Settle(time.Now(), outcome(f), health.Measured{Total: time.Since(now)})
 	return resp, f
 }
 

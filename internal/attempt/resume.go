@@ -63,7 +63,7 @@ func (e *exchange) prefix() string {
 	if e.x.seam == nil || e.restart {
 		return ""
 	}
-	if d, ok := e.leg.Dialect.(wire.Prefiller); ok && !d.TakesPrefill(e.leg.Target.Model) {
+	if d, ok := e.leg.Dialect.(wire.Prefiller); ok && !e.takesPrefill(d) {
 		return ""
 	}
 	p := e.x.seam.Prefix()
@@ -120,7 +120,7 @@ func (e *exchange) anew() bool {
 func (e *exchange) goesOn() {
 	e.note(nil)
 	e.answering = true
-	e.x.res.Leg, e.x.res.Resumed = e.leg, true
+	e.x.res.Leg, e.x.res.Credential, e.x.res.Resumed = e.leg, e.move.Credential, true
 }
 
 // resume takes an attempt whose stream broke to the session as one that is to be gone on with; false: it is not.

@@ -85,14 +85,25 @@ func (r *Runner) random() float64 {
 // params are what the call's session is about; targets is a place for the list of them.
 func (c *Call) params(targets []failover.Target) failover.Params {
 	p := failover.Params{Stream: c.Request.Stream}
-	if total := c.Legs[0].Target.Timeouts.Total; total > 0 {
-		p.Deadline = c.Start.Add(total)
+	p.Deadline = c.deadline()
+	if c.Timeout > 0 {
+		if own := c.Start.Add(c.Timeout); p.Deadline.IsZero() || own.Before(p.Deadline) {
+			p.Deadline = own
+		}
 	}
 	for i := range c.Legs {
 		targets = append(targets, failover.Target{Target: &c.Legs[i].Target, Settings: c.Legs[i].Settings})
 	}
 	p.Targets = targets
 	return p
+}
+
+// deadline is when timeouts.total ends (R54); zero: there is none.
+func (c *Call) deadline() time.Time {
+	if total := c.Legs[0].Target.Timeouts.Total; total > 0 {
+		return c.Start.Add(total)
+	}
+	return time.Time{}
 }
 
 // step makes the session's next move; true: the request has ended.
@@ -152,6 +163,12 @@ func (x *run) wait(ctx context.Context, d time.Duration) (ended bool) {
 // Pick implements failover.Guards.
 func (x *run) Pick(t int, skip func(int) bool) (int, resilience.Block, bool) {
 	leg := &x.c.Legs[t]
+	if leg.Key != "" {
+		return leg.Guards.PickCallers(x.now, leg.Target.Model, x.rnd, skip)
+	}
+	if leg.Near != 0 {
+		return leg.Guards.PickNear(x.now, leg.Target.Model, int(leg.Near)-1, x.rnd, skip)
+	}
 	return leg.Guards.Pick(x.now, leg.Target.Model, x.rnd, skip)
 }
 
@@ -218,14 +235,18 @@ func (x *run) admit(e *exchange) bool {
 	m := &e.move
 	leg := &x.c.Legs[m.Target]
 	e.limits = failover.Cut(leg.Target.Timeouts, x.now, x.deadline, m.Untried)
+	if x.c.Timeout > 0 {
+		own := failover.Cut(leg.Target.Timeouts, x.now, x.c.deadline(), m.Untried)
+		e.hurried = x.c.Request.Stream && own.FirstChunk != e.limits.FirstChunk || !x.c.Request.Stream && own.Attempt != e.limits.Attempt
+	}
 	var block resilience.Block
 	e.permit, block = leg.Guards.Admit(x.now, m.Credential, leg.Target.Model, x.now.Add(failover.Lease(e.limits, x.c.Request.Stream)), m.Force)
 	if block.Blocked() {
-		x.noteSkip(leg, leg.Guards.CredentialName(m.Credential), block)
+		x.noteSkip(leg, leg.credentialName(m.Credential), block)
 		x.session.Denied(*m)
 		return false
 	}
-	e.start, e.credential, e.settled = x.now, leg.Guards.CredentialName(m.Credential), false
+	e.start, e.credential, e.settled = x.now, leg.credentialName(m.Credential), false
 	e.progress.Choices = x.c.Request.Choices
 	return true
 }

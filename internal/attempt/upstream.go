@@ -20,8 +20,11 @@ type Outgoing struct {
 	Translated bool
 	Header     http.Header // the caller's headers that may pass; read only, shared by all attempts of a request
 	Body       []byte      // read only
-	Credential string      // by name: a reload may have changed the list since it was chosen
-	Stream     bool
+	// ContentType is the body's, empty for JSON.
+	ContentType string
+	Credential  string // by name: a reload may have changed the list since it was chosen
+	Key         string // the caller's own, in the place of Credential; empty: none
+	Stream      bool
 	// Release is called exactly once, when nothing reads Body any more; it may come after Send returned and from another goroutine.
 	Release func()
 }

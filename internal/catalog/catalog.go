@@ -1,6 +1,6 @@
 // Package catalog owns what is known of the providers' models: which provider lists which, how fresh that is, and what
-// discovery says of each provider's health. It asks the providers at the start, every refresh interval, and those
-// that failed every recheck interval, and publishes what it learns as frozen snapshots that the request path reads
+// discovery says of each provider's health. It asks the providers at the start, every refresh interval, those that failed
+// every recheck interval, and when a request names a model that nobody was found to have, and publishes what it learns as frozen snapshots that the request path reads
 // without a lock. It must not know how a model list is fetched, what a config file is, or what routing makes of the
 // snapshot; the circuit breaker is none of its business either (a provider can be degraded here and closed there).
 package catalog
@@ -20,7 +20,8 @@ import (
 const (
 	fetchTimeout  = 10 * time.Second // of one fetch
 	fetchesAtOnce = 8                // over all providers
-	awaitLimit    = 2 * time.Second  // a request's wait for the first discovery
+	awaitLimit    = 2 * time.Second  // a request's wait for a discovery
+	demandGap     = time.Minute      // between the last look at a provider and one that a request causes
 	jitter        = 0.1              // ± of an interval, so that a fleet does not ask in step
 )
 
@@ -54,7 +55,6 @@ type Options struct {
 type Catalog struct {
 	opts     Options
 	snapshot atomic.Pointer[route.Inventory]
-	awaiting atomic.Bool // some enabled source without configured models was never checked yet
 
 	slots chan struct{} // one for each fetch under way
 	wake  chan struct{} // tells the loop that due times changed
@@ -117,22 +117,19 @@ func (c *Catalog) Apply(sources []Source) {
 	c.rouse()
 }
 
-// Await gives a request with an unknown bare model id the chance of the first discovery: it returns as soon as the
-// snapshot lists the id, when every provider has been asked once, when ctx is done, or after 2 s, with the latest
-// snapshot. Once the first discovery is over it returns at once.
+// Await gives a request with an unknown bare model id the chance of a discovery: of the first one, or of one that the
+// request itself causes, as Look does at every provider that lists its models. It returns as soon as the snapshot lists the id,
+// when nobody is being asked any more, when ctx is done, or after 2 s, with the latest snapshot. Where there is nothing to
+// wait for it returns at once.
 func (c *Catalog) Await(ctx context.Context, model string) *route.Inventory {
-	if !c.awaiting.Load() {
+	changed, asked := c.lookEverywhere()
+	if !asked || len(c.Snapshot().ByModel[model]) > 0 {
 		return c.Snapshot()
 	}
+	c.rouse()
 	limit := time.NewTimer(awaitLimit)
 	defer limit.Stop()
 	for {
-		c.mu.Lock()
-		changed := c.changed
-		c.mu.Unlock()
-		if !c.awaiting.Load() || len(c.Snapshot().ByModel[model]) > 0 {
-			return c.Snapshot()
-		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -140,14 +137,55 @@ func (c *Catalog) Await(ctx context.Context, model string) *route.Inventory {
 		case <-limit.C:
 			return c.Snapshot()
 		}
+		changed, asked = c.beingAsked()
+		if !asked || len(c.Snapshot().ByModel[model]) > 0 {
+			return c.Snapshot()
+		}
 	}
+}
+
+// Look has a provider asked for its models soon, because a request named one that it was not found to have. It does not
+// wait, and one provider is not asked again within a minute of its last answer, whatever clients ask for.
+func (c *Catalog) Look(provider string) {
+	now := time.Now()
+	c.mu.Lock()
+	due := false
+	for _, e := range c.entries {
+		if e.source.Name == provider {
+			due = e.demand(now)
+		}
+	}
+	c.mu.Unlock()
+	if due {
+		c.rouse()
+	}
+}
+
+// lookEverywhere makes every provider due whose models are discovered, and says whether any is being asked, or about to be.
+func (c *Catalog) lookEverywhere() (changed <-chan struct{}, asked bool) {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		due := e.demand(now)
+		asked = asked || due || e.outstanding()
+	}
+	return c.changed, asked
+}
+
+// beingAsked says whether any provider whose models are discovered is being asked.
+func (c *Catalog) beingAsked() (changed <-chan struct{}, asked bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		asked = asked || e.outstanding()
+	}
+	return c.changed, asked
 }
 
 // publish makes the snapshot of the entries and wakes whoever awaits one. It requires the lock.
 func (c *Catalog) publish() {
-	inv, awaiting := inventory(c.entries)
-	c.snapshot.Store(inv)
-	c.awaiting.Store(awaiting)
+	c.snapshot.Store(inventory(c.entries))
 	close(c.changed)
 	c.changed = make(chan struct{})
 }

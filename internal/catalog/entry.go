@@ -34,6 +34,7 @@ type entry struct {
 	message  string   // why
 	checked  time.Time
 	due      time.Time // when to ask again; zero: never
+	asap     bool      // a request has a reason to ask at once
 	fetching bool
 	reported route.Status // the last status the journal heard; empty: none
 }
@@ -53,7 +54,7 @@ func (e *entry) next(now time.Time) (at time.Time, ok bool) {
 	switch {
 	case !e.asks() || e.fetching:
 		return time.Time{}, false
-	case e.checked.IsZero():
+	case e.asap || e.checked.IsZero():
 		return now, true
 	}
 	return e.due, !e.due.IsZero()
@@ -99,8 +100,22 @@ func (e *entry) status() (route.Status, string) {
 	return route.Unhealthy, "not checked yet"
 }
 
-// unknown says whether the first discovery is still to bring the source's models.
-func (e *entry) unknown() bool { return e.asks() && e.checked.IsZero() && len(e.configured) == 0 }
+// discovered says whether the source's models are those that it lists.
+func (e *entry) discovered() bool { return e.asks() && len(e.configured) == 0 }
+
+// outstanding says whether a look may still bring models: it is under way, or was never made.
+func (e *entry) outstanding() bool {
+	return e.discovered() && (e.fetching || e.asap || e.checked.IsZero())
+}
+
+// demand makes a source due that a request has a reason to ask; false: it is being asked, or was just now.
+func (e *entry) demand(now time.Time) bool {
+	if !e.discovered() || e.fetching || e.asap || now.Sub(e.checked) < demandGap {
+		return false
+	}
+	e.asap = true
+	return true
+}
 
 // report gives the fact of a changed status, or nil. The first look is one too, from an empty status.
 func (e *entry) report(now time.Time) *journal.Discovery {
@@ -119,10 +134,9 @@ func (e *entry) report(now time.Time) *journal.Discovery {
 	return d
 }
 
-// inventory makes the snapshot of all entries, and says whether a first discovery is outstanding.
-func inventory(entries []*entry) (*route.Inventory, bool) {
+// inventory makes the snapshot of all entries.
+func inventory(entries []*entry) *route.Inventory {
 	inv := &route.Inventory{ByModel: make(map[string][]string), Providers: make([]route.ProviderModels, len(entries))}
-	awaiting := false
 	for i, e := range entries {
 		status, message := e.status()
 		models := e.models()
@@ -130,7 +144,7 @@ func inventory(entries []*entry) (*route.Inventory, bool) {
 			Name: e.source.Name, Models: models, Disabled: e.source.Disabled, Status: status, LastChecked: e.checked,
 			Stale: e.failed && e.listed && len(e.configured) == 0, Message: message,
 		}
-		awaiting = awaiting || e.unknown()
+		inv.AnyStale = inv.AnyStale || inv.Providers[i].Stale && !e.source.Disabled
 		if e.source.Disabled {
 			continue
 		}
@@ -138,7 +152,7 @@ func inventory(entries []*entry) (*route.Inventory, bool) {
 			inv.ByModel[m] = append(inv.ByModel[m], e.source.Name)
 		}
 	}
-	return inv, awaiting
+	return inv
 }
 
 // routeMissing says that the provider answered but has no model list.

@@ -43,7 +43,7 @@ func (c *Catalog) launch(ctx context.Context) (soonest time.Time) {
 		switch {
 		case !ok:
 		case !at.After(now):
-			e.fetching = true
+			e.fetching, e.asap = true, false
 			generation, fetch := e.generation, e.source.Fetch
 			c.work.Go(func() { c.fetch(ctx, e, generation, fetch) })
 		case soonest.IsZero() || at.Before(soonest):

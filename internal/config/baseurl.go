@@ -15,7 +15,10 @@ import (
 var versionSegment = regexp.MustCompile(`^v[0-9]+[a-z0-9]*$`)
 
 // endpoints are paths that people paste along with the base URL.
-var endpoints = []string{"/chat/completions", "/completions", "/embeddings", "/responses", "/models"}
+var endpoints = []string{
+	"/chat/completions", "/completions", "/embeddings", "/responses", "/models", "/images/generations", "/images/edits", "/audio/speech",
+	"/audio/transcriptions", "/audio/translations", "/moderations", "/rerank",
+}
 
 // nativeEndpoints are those of types with an API of their own.
 var nativeEndpoints = []string{"/messages/count_tokens", "/messages", "/chat", "/embed", "/converse"}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"evergate/internal/modelfacts"
 	"evergate/internal/nearest"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
@@ -17,7 +18,9 @@ type builder struct {
 	detected []entry[providerFile]
 	names    []string // of all providers, for suggestions
 	models   map[string][]string
-	limits   map[string]route.Timeouts // effective, by provider
+	routed   map[string]*route.Provider // by name
+	facts    *modelfacts.Book
+	family   family
 }
 
 // finish gives the Config, or every problem there was.
@@ -101,7 +104,7 @@ func (b *builder) auth() Auth {
 		if b.clientKeyValue(k) {
 			b.once(values, k.v.value.v.value.Reveal(), k.v.value.at, "has the same value as the key on line %d; give each caller a key of its own")
 		}
-		a.Keys = append(a.Keys, ClientKey{Name: k.v.name.v, Value: k.v.value.v.value, Models: texts(k.v.models)})
+		a.Keys = append(a.Keys, ClientKey{Name: k.v.name.v, Value: k.v.value.v.value, Models: texts(k.v.models), Policy: b.policyName(k.v.policy)})
 	}
 	return a
 }

@@ -72,6 +72,7 @@ type ClientKey struct {
 	Name   string
 	Value  provider.Secret
 	Models []string
+	Policy string // the name of its policy; empty: none
 }
 
 // Log says how to log. Format is text, json, or empty: by whether standard error is a terminal.
@@ -94,7 +95,12 @@ type Provider struct {
 	Timeouts    route.Timeouts
 	// Models are the configured ids; empty: discovered.
 	Models []string
-	Probe  probing.Settings
+	// Attributes are for policies; BYOK is whether callers bring their own key.
+	Attributes route.Attributes
+	BYOK       route.BYOK
+	Probe      probing.Settings
+	// Passthrough says whether it takes requests as they are.
+	Passthrough bool
 	// Settings are the same values as Resilience and Timeouts, in words and with where each came from.
 	Settings []Setting
 }

@@ -20,8 +20,11 @@ type file struct {
 	providers  given[[]entry[providerFile]]
 	models     given[[]entry[modelFile]]
 	failover   given[[]entry[[]given[string]]]
+	catalog    given[[]entry[factsFile]]
 	resilience given[globalFile]
 	timeouts   given[timeoutsFile]
+	policies   given[[]entry[policyFile]]
+	policy     given[string]
 }
 
 type serverFile struct {
@@ -48,6 +51,7 @@ type clientKeyFile struct {
 	name   given[string]
 	value  given[secretText]
 	models given[[]given[string]]
+	policy given[string]
 }
 
 type logFile struct {
@@ -69,7 +73,9 @@ type providerFile struct {
 	class       given[string]
 	keyStrategy given[resilience.KeyStrategy]
 	apiKey      given[secretText]
-	byok        given[struct{}]
+	byok        given[route.BYOK]
+	passthrough given[bool]
+	attributes  given[attributesFile]
 	adaptive    given[struct{}]
 	probe       given[probeFile]
 	oauth       given[oauthFile]
@@ -119,13 +125,17 @@ type tlsFile struct {
 type modelFile struct {
 	on       given[onFile]
 	strategy given[route.Strategy]
+	auto     given[autoFile]
 	targets  given[[]given[targetFile]]
 	timeouts given[timeoutsFile]
 	hedge    given[hedgeFile]
-	affinity given[struct{}]
+	affinity given[affinityFile]
 	resume   given[bool]
 	holdDown given[time.Duration]
+	policy   given[string]
 }
+
+type autoFile struct{ health, latency, cost, headroom given[float64] }
 
 type hedgeFile struct {
 	after  given[hedgeAfter]

@@ -21,9 +21,12 @@ func fileShape() shape[file] {
 		field("models", "Virtual models: a name of your own that stands for one or more targets.", table("names of models", modelShape()), func(f *file) *given[[]entry[modelFile]] { return &f.models }),
 		field("failover", "For a model called by its own name (provider/model or a bare id): where to go when it fails.",
 			table("models", list("targets such as provider/model", text("a target such as provider/model"))), func(f *file) *given[[]entry[[]given[string]]] { return &f.failover }),
+		field("catalog", "What is true of models, by id or provider/model: it stands before the built-in catalogue.",
+			table("models", factsShape()), func(f *file) *given[[]entry[factsFile]] { return &f.catalog }),
 		field("resilience", "How failures are treated, for all providers.", globalShape(), func(f *file) *given[globalFile] { return &f.resilience }),
 		field("timeouts", "Time limits, for all providers.", timeoutsShape(), func(f *file) *given[timeoutsFile] { return &f.timeouts }),
-		later[file]("policies"), later[file]("policy"),
+		field("policies", "Where requests may go, by a name of your own.", table("names of policies", policyShape()), func(f *file) *given[[]entry[policyFile]] { return &f.policies }),
+		field("policy", "The policy of every request, by name; a key, a model and a request can add another.", policyNameShape(), func(f *file) *given[string] { return &f.policy }),
 	})
 }
 
@@ -59,7 +62,8 @@ func clientKeyShape() shape[clientKeyFile] {
 		field("name", "Shown in logs.", text("a name"), func(f *clientKeyFile) *given[string] { return &f.name }),
 		field("value", "The secret itself; keep it in an environment variable.", secret("a key"), func(f *clientKeyFile) *given[secretText] { return &f.value }),
 		field("models", "The models it may use; none: all.", list("model names", text("a model name")), func(f *clientKeyFile) *given[[]given[string]] { return &f.models }),
-		later[clientKeyFile]("policy"), later[clientKeyFile]("limits"), later[clientKeyFile]("budget"),
+		field("policy", "The policy of its requests, by name.", policyNameShape(), func(f *clientKeyFile) *given[string] { return &f.policy }),
+		later[clientKeyFile]("limits"), later[clientKeyFile]("budget"),
 	})
 }
 
@@ -102,7 +106,8 @@ func providerShape() shape[providerFile] {
 		field("models", "The models it has; none: they are discovered.", list("model ids", text("a model id")), func(f *providerFile) *given[[]given[string]] { return &f.models }),
 		field("timeouts", "Time limits for this provider.", timeoutsShape(), func(f *providerFile) *given[timeoutsFile] { return &f.timeouts }),
 		field("resilience", "What differs from the global resilience settings.", object("overrides", "Resilience settings that differ from the global ones.", resilienceKeys()), func(f *providerFile) *given[resilienceFile] { return &f.resilience }),
-		field("byok", "Whether callers may bring their own key.", off(), func(f *providerFile) *given[struct{}] { return &f.byok }),
+		field("byok", "Whether callers bring their own key, in the header x-evergate-key-NAME: off, allow or require.", byokShape(), func(f *providerFile) *given[route.BYOK] { return &f.byok }),
+		field("passthrough", "Whether it takes requests under /passthrough/NAME/.", choice(say("on", true), say("off", false)), func(f *providerFile) *given[bool] { return &f.passthrough }),
 		field("probe", "How it is found out, without a user's request, that it is back.", probeShape(), func(f *providerFile) *given[probeFile] { return &f.probe }),
 		field("adaptive_concurrency", "Whether requests in flight are limited by what the provider bears.", off(), func(f *providerFile) *given[struct{}] { return &f.adaptive }),
 		field("region", "bedrock: the AWS region. Without it AWS_REGION counts.", regionShape(), func(f *providerFile) *given[string] { return &f.region }),
@@ -112,7 +117,7 @@ func providerShape() shape[providerFile] {
 		field("credentials_file", "vertex: a service account's JSON key. Without it: application default credentials.", text("a file name"), func(f *providerFile) *given[string] { return &f.credentialsFile }),
 		field("api_version", "azure-openai: the api-version of deployments. Without it: the v1 API.", apiVersionShape(), func(f *providerFile) *given[string] { return &f.apiVersion }),
 		field("entra", "azure-openai: an application of Microsoft Entra ID, in place of keys.", entraShape(), func(f *providerFile) *given[entraFile] { return &f.entra }),
-		later[providerFile]("attributes"),
+		field("attributes", "What is true of it, for policies.", attributesShape(), func(f *providerFile) *given[attributesFile] { return &f.attributes }),
 	})
 }
 
@@ -128,10 +133,9 @@ func keyShape() shape[keyFile] {
 }
 
 func modelShape() shape[modelFile] {
-	strategies := append([]word[route.Strategy]{say("ordered", route.Ordered), say("weighted", route.Weighted)},
-		notYet[route.Strategy]("round_robin", "least_latency", "least_busy", "least_cost", "auto")...)
 	return object("model", "A virtual model.", []key[modelFile]{
-		field("strategy", "ordered tries the targets as listed; weighted begins with one at random by weight.", choice(strategies...), func(f *modelFile) *given[route.Strategy] { return &f.strategy }),
+		field("strategy", "In which order the targets are tried.", choice(strategyWords()...), func(f *modelFile) *given[route.Strategy] { return &f.strategy }),
+		field("auto", "What strategy auto goes by.", autoShape(), func(f *modelFile) *given[autoFile] { return &f.auto }),
 		field("targets", "Where its requests may go.", list("targets such as provider/model", targetShape()), func(f *modelFile) *given[[]given[targetFile]] { return &f.targets }),
 		field("timeouts", "Time limits for this model.", modelTimeoutsShape(), func(f *modelFile) *given[timeoutsFile] { return &f.timeouts }),
 		field("hedge", "Starting a second target when the first is slow.", object("hedge", "Hedging; max: 0 is off.", []key[hedgeFile]{
@@ -139,21 +143,21 @@ func modelShape() shape[modelFile] {
 			field("max", "How many more may be started for one request; 0 turns it off.", whole(0, 8), func(f *hedgeFile) *given[int] { return &f.max }),
 			field("budget", "How many may be started, as a share of recent requests.", number(0, 1), func(f *hedgeFile) *given[float64] { return &f.budget }),
 		}), func(f *modelFile) *given[hedgeFile] { return &f.hedge }),
-		field("affinity", "Keeping a conversation at one target.", off(), func(f *modelFile) *given[struct{}] { return &f.affinity }),
+		field("affinity", "Keeping a conversation at the target that served it last; not with strategy ordered.", affinityShape(), func(f *modelFile) *given[affinityFile] { return &f.affinity }),
 		field("resume", "continue goes on elsewhere with a stream that broke, off ends it with an error.", resumeShape(), func(f *modelFile) *given[bool] { return &f.resume }),
 		field("hold_down", "How long a primary stays second after it came back.", duration(0), func(f *modelFile) *given[time.Duration] { return &f.holdDown }),
 		field("on", "Where requests go that a target refuses.", object("on", "Targets for refusals.", []key[onFile]{
 			field("context_length", "Asked when a request is too long for a target.", list("targets such as provider/model", targetShape()), func(f *onFile) *given[[]given[targetFile]] { return &f.contextLength }),
 			field("content_filter", "Asked when a target's provider refuses the content.", list("targets such as provider/model", targetShape()), func(f *onFile) *given[[]given[targetFile]] { return &f.contentFilter }),
 		}), func(f *modelFile) *given[onFile] { return &f.on }),
-		later[modelFile]("policy"),
+		field("policy", "The policy of its requests, by name.", policyNameShape(), func(f *modelFile) *given[string] { return &f.policy }),
 	})
 }
 
 func targetShape() shape[targetFile] {
 	const want = "a target such as provider/model"
 	long := object("target", "A provider's model, with what is particular to asking it there.", []key[targetFile]{
-		field("target", "provider/model.", text(want), func(f *targetFile) *given[string] { return &f.target }),
+		field("target", "provider/model, or another virtual model.", text(want), func(f *targetFile) *given[string] { return &f.target }),
 		field("weight", "Its share with strategy weighted.", number(0, 1e9), func(f *targetFile) *given[float64] { return &f.weight }),
 		field("params", "Request fields that it overrides.", paramsShape(), func(f *targetFile) *given[[]wire.Param] { return &f.params }),
 		field("disabled", "Takes it out of use.", boolean(), func(f *targetFile) *given[bool] { return &f.disabled }),

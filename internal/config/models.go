@@ -11,18 +11,23 @@ import (
 // table makes the routing tables.
 func (b *builder) table(providers []Provider) route.Table {
 	t := route.Table{Virtual: map[string]*route.Virtual{}, Failover: map[string][]route.Target{}}
-	b.limits, b.models = map[string]route.Timeouts{}, map[string][]string{}
+	b.facts = b.book(providers)
+	t.Facts = b.facts
+	b.routed, b.models = map[string]*route.Provider{}, map[string][]string{}
 	for _, p := range providers {
-		t.Providers = append(t.Providers, route.Provider{Name: p.Options.Name, Disabled: p.Disabled, Timeouts: p.Timeouts, Models: p.Models})
-		b.limits[p.Options.Name], b.models[p.Options.Name] = p.Timeouts, p.Models
+		t.Providers = append(t.Providers, route.Provider{
+			Name: p.Options.Name, Disabled: p.Disabled, Timeouts: p.Timeouts, Thinking: thinking(p.Timeouts, p.Settings), Models: p.Models,
+			Attributes: p.Attributes, BYOK: p.BYOK,
+		})
+		t.BYOK = t.BYOK || p.BYOK != route.AllowKeys
+		b.models[p.Options.Name] = p.Models
 	}
-	for _, e := range b.file.models.v {
-		if e.wrong {
-			t.Virtual[e.name] = nil // known by name; the Config is refused anyway
-		} else if v := b.virtual(e); v != nil {
-			t.Virtual[v.Name] = v
-		}
+	for i := range t.Providers {
+		b.routed[t.Providers[i].Name] = &t.Providers[i]
 	}
+	b.policies(&t)
+	b.virtuals(&t)
+	b.governed(&t)
 	for _, e := range b.file.failover.v {
 		if !e.wrong {
 			b.failover(&t, e)
@@ -43,9 +48,15 @@ func (b *builder) virtual(e entry[modelFile]) *route.Virtual {
 		b.problem(e.at, "", "has no targets; add targets: [provider/model]")
 		return nil
 	}
-	v := &route.Virtual{Name: e.name, Strategy: f.strategy.v, Targets: b.targets(f, f.targets.v), HoldDown: f.holdDown.v, Hedge: f.hedge.v.hedge(), Resume: f.resume.v}
+	v := &route.Virtual{Name: e.name, Strategy: f.strategy.v, Auto: b.weights(f), HoldDown: f.holdDown.v, Hedge: f.hedge.v.hedge(), Resume: f.resume.v, Affinity: b.affinity(f.affinity), Policy: b.policyName(f.policy)}
+	v.Targets, v.Groups = b.targets(f, f.targets.v, true)
+	if n := len(v.Targets); n > maxTargets {
+		b.problem(f.targets.at, "", "come to %d with those of the models within it, which is more than %d", n, maxTargets)
+		return nil
+	}
 	on := func(what route.Refusal, list []given[targetFile]) {
-		for _, t := range b.targets(f, list) {
+		targets, _ := b.targets(f, list, false)
+		for _, t := range targets {
 			t.On = what
 			v.On = append(v.On, t)
 		}
@@ -55,30 +66,42 @@ func (b *builder) virtual(e entry[modelFile]) *route.Virtual {
 	return v
 }
 
-// targets makes the targets of one list.
-func (b *builder) targets(f *modelFile, list []given[targetFile]) (out []route.Target) {
+// targets makes the targets of one list, and the groups of those that are virtual models themselves, if they may be.
+func (b *builder) targets(f *modelFile, list []given[targetFile], nest bool) (out []route.Target, groups []route.Group) {
 	seen := map[string]place{}
 	for _, t := range list {
+		if t.v.weight.set && t.v.weight.v == 0 {
+			b.problem(t.v.weight.at, "", "must be more than 0; to send the target nothing say disabled: true")
+		}
+		if e, ok := b.inner(t.v.target); ok {
+			if !nest {
+				b.problem(t.v.target.at, "", "is a virtual model, and refusals are sent to providers' models alone; write provider/model")
+				continue
+			}
+			b.once(seen, e.name, t.at, "is listed twice (first on line %d); remove one")
+			var targets []route.Target
+			targets, groups = b.nested(f, &t, e, groups)
+			out = append(out, targets...)
+			continue
+		}
 		target, ok := b.target(t.v.target, t.at)
 		if !ok {
 			continue
 		}
 		target.Disabled, target.Params = t.v.disabled.v, t.v.params.v
+		target.BaseModel, target.MaxTokensField = t.v.baseModel.v, t.v.quirks.v.maxTokensField.v
+		b.know(&target)
 		target.Timeouts = overlay(overlay(target.Timeouts, &f.timeouts.v), &t.v.timeouts.v)
 		target.Weight = t.v.weight.v
-		target.BaseModel, target.MaxTokensField = t.v.baseModel.v, t.v.quirks.v.maxTokensField.v
 		if role := t.v.quirks.v.developerRole; role.set {
 			target.DeveloperRole = &role.v
-		}
-		if t.v.weight.set && target.Weight == 0 {
-			b.problem(t.v.weight.at, "", "must be more than 0; to send the target nothing say disabled: true")
 		}
 		if t.v.params.absent() {
 			b.once(seen, target.String(), t.at, "is listed twice (first on line %d); remove one")
 		}
 		out = append(out, target)
 	}
-	return out
+	return out, groups
 }
 
 // target reads provider/model and gives it the provider's time limits.
@@ -102,7 +125,9 @@ func (b *builder) target(written given[string], owner place) (route.Target, bool
 		return route.Target{}, false
 	}
 	b.doubtModel(name, model, written.at)
-	return route.Target{Provider: name, Model: model, Timeouts: b.limits[name]}, true
+	target := route.Target{Provider: name, Model: model}
+	b.know(&target)
+	return target, true
 }
 
 // doubtModel warns of a model that its provider's own list does not have.

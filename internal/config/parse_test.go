@@ -72,7 +72,7 @@ func TestAllKeys(t *testing.T) {
 	if diff := cmp.Diff(Admin{"127.0.0.1:9001", "tok", true}, c.Admin); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Auth{AuthKeys, false, []ClientKey{{"ci", "k-1", []string{"fast"}}}}, c.Auth); diff != "" {
+	if diff := cmp.Diff(Auth{AuthKeys, false, []ClientKey{{"ci", "k-1", []string{"fast"}, ""}}}, c.Auth); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(Log{"json", "debug"}, c.Log); diff != "" {
@@ -131,12 +131,12 @@ func TestAllKeys(t *testing.T) {
 	fast := c.Table.Virtual["fast"]
 	limits := route.Timeouts{Connect: 1 * time.Second, Attempt: 2 * time.Second, FirstChunk: 3 * time.Second, Idle: 4 * time.Second, ContentIdle: 5 * time.Second, Total: 6 * time.Second, StreamTotal: 7 * time.Second}
 	if diff := cmp.Diff(&route.Virtual{Name: "fast", Strategy: route.Weighted, Hedge: route.Hedge{Max: 3, Percentile: 95, Budget: 0.5}, Resume: true, Targets: []route.Target{
-		{Provider: "openai", Model: "gpt-4o-mini", Timeouts: limits},
+		{Provider: "openai", Model: "gpt-4o-mini", Timeouts: limits, Facts: c.Table.Facts.Facts("openai", "gpt-4o-mini")},
 		{
 			Provider: "own", Model: "org/qwen:7b", Weight: 2.5, Disabled: true, Timeouts: limits,
 			Params: []wire.Param{{Name: "stop", Value: []byte(`["a",null]`)}, {Name: "temperature", Value: []byte(`0.2`)}},
 		},
-		{Provider: "azure", Model: "mine", Timeouts: limits, BaseModel: "gpt-5-mini", MaxTokensField: "max_completion_tokens", DeveloperRole: new(bool)},
+		{Provider: "azure", Model: "mine", Timeouts: limits, BaseModel: "gpt-5-mini", Facts: c.Table.Facts.Facts("azure", "gpt-5-mini"), MaxTokensField: "max_completion_tokens", DeveloperRole: new(bool)},
 	}}, fast); diff != "" {
 		t.Error(diff)
 	}
@@ -146,13 +146,13 @@ func TestAllKeys(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]route.Provider{
-		{Name: "openai", Disabled: true, Timeouts: limits, Models: []string{"gpt-4o-mini"}},
-		{Name: "own", Timeouts: limits},
-		{Name: "claude", Timeouts: limits},
-		{Name: "azure", Timeouts: limits},
-		{Name: "rock", Timeouts: limits},
-		{Name: "roll", Timeouts: limits},
-		{Name: "vert", Timeouts: limits},
+		{Name: "openai", Disabled: true, Timeouts: limits, Thinking: limits, Models: []string{"gpt-4o-mini"}, BYOK: route.RefuseKeys},
+		{Name: "own", Timeouts: limits, Thinking: limits},
+		{Name: "claude", Timeouts: limits, Thinking: limits},
+		{Name: "azure", Timeouts: limits, Thinking: limits},
+		{Name: "rock", Timeouts: limits, Thinking: limits},
+		{Name: "roll", Timeouts: limits, Thinking: limits},
+		{Name: "vert", Timeouts: limits, Thinking: limits},
 	}, c.Table.Providers); diff != "" {
 		t.Error(diff)
 	}
@@ -220,6 +220,9 @@ resilience:
     - { match: { code: overloaded, message: "^busy", kind: invalid }, as: failure }
   classes: { oauth: {}, api_key: {}, local: { timeouts: {} } }
 timeouts: { connect: 1s, attempt: 2s, first_chunk: 3s, idle: 4s, content_idle: 5s, total: 6s, stream_total: 7s }
+catalog:
+  a-model: { context_window: 1, output_limit: 2, input: [text], output: [text], tools: true, structured_output: true, reasoning: false, prefill: true,
+    input_price: 1, output_price: 2, cache_read_price: 0.1, cache_write_price: 1.25, batch_input_price: 0.5, batch_output_price: 1 }
 `
 
 func TestExpand(t *testing.T) {

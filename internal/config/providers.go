@@ -7,12 +7,18 @@ import (
 	"strings"
 
 	"evergate/internal/provider"
+	"evergate/internal/route"
 )
 
 // providers makes every provider of the file and every detected one.
 func (b *builder) providers() []Provider {
 	entries := slices.Concat(b.file.providers.v, b.detected)
 	for _, e := range entries {
+		for _, other := range b.names { // callers name providers in headers, which know no case
+			if other != e.name && strings.EqualFold(other, e.name) {
+				b.problem(e.at, "", "differs from %s in nothing but case; give it another name", other)
+			}
+		}
 		b.names = append(b.names, e.name)
 	}
 	if len(entries) == 0 && !b.file.providers.wrong {
@@ -68,7 +74,7 @@ func (b *builder) provider(e entry[providerFile]) Provider {
 	b.checkFields(f, p)
 	out := Provider{
 		Class: class, Disabled: f.disabled.v, Resilience: s, KeyStrategy: f.keyStrategy.v, Timeouts: limits,
-		Models: texts(f.models), Settings: shown, Probe: b.probe(f, p, s.Breaker.Scope),
+		Models: texts(f.models), Attributes: f.attributes.v.attributes(), BYOK: f.byok.or(route.AllowKeys), Passthrough: f.passthrough.or(true), Settings: shown, Probe: b.probe(f, p, s.Breaker.Scope),
 		Options: provider.Options{
 			Name: e.name, Type: p.name, BaseURL: base, AuthHeader: "Authorization", AuthPrefix: "Bearer ",
 			Credentials: b.credentials(e, p, class), Headers: b.headers(f.headers), TLS: b.tls(f.tls),
@@ -78,6 +84,9 @@ func (b *builder) provider(e entry[providerFile]) Provider {
 	}
 	if p.native { // the adapter knows how its keys are sent
 		out.Options.AuthHeader, out.Options.AuthPrefix = "", ""
+	}
+	if o := &out.Options; f.byok.v == route.RequireKeys && len(out.Models) == 0 && len(o.Credentials) == 1 && o.Credentials[0].Value == "" && o.Credentials[0].OAuth == nil {
+		b.warn(e.at, "has no key, without which its models cannot be discovered; list them under models")
 	}
 	b.cloud(e, &out.Options)
 	b.distinct(f.models, "is listed twice (first on line %d); remove one")
@@ -170,7 +179,7 @@ func (b *builder) credentials(e entry[providerFile], p preset, class string) []p
 	}
 	written = written || p.name == bedrock || p.name == vertex
 	explicit := f.class.set && class != classLocal
-	if !written && !f.disabled.v && (explicit || (p.class != "" && class != classLocal)) {
+	if !written && !f.disabled.v && f.byok.v != route.RequireKeys && (explicit || (p.class != "" && class != classLocal)) {
 		b.noKey(e, p)
 	}
 	return []provider.Credential{{Name: "default"}}

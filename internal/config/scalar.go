@@ -242,30 +242,19 @@ func size() shape[int64] {
 
 // word is one word of a choice.
 type word[V any] struct {
-	text  string
-	v     V
-	later bool // the contract names it, and this version refuses it
+	text string
+	v    V
 }
 
 func say[V any](text string, v V) word[V] { return word[V]{text: text, v: v} }
-
-func notYet[V any](texts ...string) []word[V] {
-	out := make([]word[V], len(texts))
-	for i, t := range texts {
-		out[i] = word[V]{text: t, later: true}
-	}
-	return out
-}
 
 // choice is one of a few words.
 func choice[V any](words ...word[V]) shape[V] {
 	var now []string
 	var enum []any
 	for _, w := range words {
-		if !w.later {
-			now = append(now, w.text)
-			enum = append(enum, w.text)
-		}
+		now = append(now, w.text)
+		enum = append(enum, w.text)
 	}
 	want := "one of " + strings.Join(now, ", ")
 	switch {
@@ -277,11 +266,7 @@ func choice[V any](words ...word[V]) shape[V] {
 	return single(want, orFromEnv(map[string]any{"enum": enum}), func(s string) (V, string, string) {
 		var none V
 		for _, w := range words {
-			switch {
-			case w.text != s:
-			case w.later:
-				return none, "is not built yet in this version; it must be " + want, ""
-			default:
+			if w.text == s {
 				return w.v, "", ""
 			}
 		}

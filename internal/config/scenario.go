@@ -230,8 +230,7 @@ func (b *scenarioBuilder) traffic(f *trafficFile, at place) {
 	if f.model.absent() {
 		b.problem(at, "", "has no model; add model: …")
 	} else if f.model.set {
-		one := func() float64 { return 0 }
-		if _, outcome := b.out.Gateway.Table.Resolve(b.out.Gateway.Inventory, t.Model, one); outcome != route.Found {
+		if _, outcome := b.out.Gateway.Table.Resolve(b.out.Gateway.Inventory, t.Model); outcome != route.Found {
 			names := b.out.Gateway.Table.Names(b.out.Gateway.Inventory)
 			slices.Sort(names)
 			b.known("model", t.Model, f.model.at, names)

@@ -15,6 +15,14 @@ type given[V any] struct {
 	at         place
 }
 
+// pointer is the value, nil where none was written.
+func (g given[V]) pointer() *V {
+	if !g.set {
+		return nil
+	}
+	return &g.v
+}
+
 // or is the value, or a default where none was written.
 func (g given[V]) or(otherwise V) V {
 	if g.set {

@@ -33,7 +33,7 @@ type Refusal struct {
 type Name struct {
 	// As is virtual_model, provider_model or model_id; empty: it is not known.
 	As string `json:"as"`
-	// Strategy of a virtual model: ordered or weighted.
+	// Strategy of a virtual model, or the request's own.
 	Strategy string `json:"strategy,omitempty"`
 	// Held: hold_down has put the first target second.
 	Held bool `json:"held,omitempty"`
@@ -77,6 +77,8 @@ type Candidate struct {
 	// FirstContentMS is the average time to content; 0: not measured.
 	FirstContentMS int64     `json:"first_content_ms,omitempty"`
 	Timeouts       *Timeouts `json:"timeouts,omitempty"`
+	// Judged is what the strategy went by; nil: it does not look at targets.
+	Judged *Judgement `json:"judged,omitempty"`
 }
 
 // Block is why a candidate, or one of its credentials, is not to be used, and until when.

@@ -23,6 +23,13 @@ type Case struct {
 	Played  Played
 	// Continues: the request continues a conversation that a provider has, and no other.
 	Continues bool
+	// Further: as many of the name's targets are its own, and those after them are of models that the request names after it; 0:
+	// it names none.
+	Further int
+	// Judged are targets as strategies judged them; one that stands in a group first in that.
+	Judged []Judged
+	// Dropped are the targets that policies, preferences and keys took out.
+	Dropped []route.Drop
 	// Disabled says whether a target is turned off.
 	Disabled func(*route.Target) bool
 }
@@ -39,8 +46,8 @@ func Compose(c *Case) *Answer {
 	a := &c.Answer
 	a.At = milliseconds(a.At)
 	a.Name.As = string(c.Name.By)
-	if c.Name.By == route.ByVirtual {
-		a.Name.Strategy = map[route.Strategy]string{route.Ordered: "ordered", route.Weighted: "weighted"}[c.Name.Strategy]
+	if c.Name.By == route.ByVirtual || c.Name.Strategy != route.Ordered {
+		a.Name.Strategy = c.Name.Strategy.String()
 	}
 	if c.Resolution != nil {
 		a.Name.Held = c.Resolution.Order == route.HeldBack
@@ -86,23 +93,31 @@ func (c *Case) candidate(t int) Candidate {
 	out := Candidate{
 		Declared: c.declared(target.Target.Target), Provider: target.Provider, Model: target.Model, On: target.On.String(),
 		Dialect: target.Dialect, FirstContentMS: target.FirstContent.Milliseconds(), Timeouts: timeouts(&target.Timeouts, c.Answer.Stream),
-		Blocked: block(p.Blocked[t]),
+		Blocked: block(p.Blocked[t]), Judged: c.judged(target.Target.Target),
 	}
 	view, _ := m.View(c.Answer.At, nil)
 	out.Credentials = c.credentials(m, &view, target.Model)
 	if i := p.First[t]; i >= 0 && out.Blocked == nil {
-		out.Credential = view.Credentials[i].Name
+		out.Credential = credentialName(&view, i)
 	}
 	at := slices.IndexFunc(p.Turns, func(turn Turn) bool { return turn.Target == t })
 	if at >= 0 {
 		turn := &p.Turns[at]
 		out.Position, out.Forced, out.WaitMS = at+1, turn.Force, turn.Wait.Milliseconds()
-		out.Credential = view.Credentials[turn.Credential].Name
+		out.Credential = credentialName(&view, turn.Credential)
 		out.Why = c.whyThere(t, at, &out)
 		return out
 	}
 	out.Why = c.whyNot(t, &out)
 	return out
+}
+
+// credentialName is the name of a credential by its index, which may stand for the caller's own key.
+func credentialName(view *resilience.View, i int) string {
+	if i == resilience.CallersKey {
+		return "caller"
+	}
+	return view.Credentials[i].Name
 }
 
 // credentials are all of a provider's, with what blocks each beside the breakers.
@@ -145,10 +160,14 @@ func (c *Case) addRest() {
 		case c.Disabled(o):
 			out.Blocked = &Block{Guard: "disabled", Reason: "disabled"}
 			out.Why = "It is disabled in the configuration."
+		case c.has(o):
+			continue // declared twice, or of two models: it was told of
+		case c.drop(o) != nil:
+			d := c.drop(o)
+			out.Blocked = &Block{Guard: string(d.Guard), Reason: d.Reason}
+			out.Why = leftOut + d.Why + "."
 		case c.Resolution == nil:
 			out.Why = "The request is refused before anybody is asked."
-		case c.has(o):
-			continue // declared twice: it was told of
 		default:
 			out.Blocked = &Block{Guard: "capability", Reason: fault.Unable.String()}
 			out.Why = "Its provider has no API for this kind of request."
@@ -158,6 +177,16 @@ func (c *Case) addRest() {
 		}
 		c.Answer.Candidates = append(c.Answer.Candidates, out)
 	}
+}
+
+// drop says why a target was taken out before anything was looked at; nil: it was not.
+func (c *Case) drop(o *route.Target) *route.Drop {
+	for i := range c.Dropped {
+		if d := &c.Dropped[i]; d.Provider == o.Provider && d.Model == o.Model && d.On == o.On {
+			return d
+		}
+	}
+	return nil
 }
 
 // has says whether a target was played under an earlier place.

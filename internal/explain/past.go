@@ -27,7 +27,8 @@ type Past struct {
 	DurationMS int64  `json:"duration_ms"`
 	// WaitsMS is the time that it waited between attempts.
 	WaitsMS int64 `json:"waits_ms,omitempty"`
-	// Order is why the candidates stood so: declared, weighted, hold_down, provider_model or model_id.
+	// Order is why the candidates stood so: declared, nested, the word of a strategy, hold_down, affinity,
+	// preferred, provider_model or model_id.
 	Order      string          `json:"order,omitempty"`
 	Candidates []PastCandidate `json:"candidates"`
 	Trail      []PastStep      `json:"trail"`

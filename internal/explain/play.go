@@ -50,6 +50,10 @@ type Game struct {
 	Rnd float64
 	// Draw takes one retry from a copy of the budget.
 	Draw func(now time.Time, share float64) bool
+	// Near gives a target's preferred credential (R47), -1: none; nil: no target has one.
+	Near func(target int) int
+	// Callers says for which targets the caller brought its own key; nil: for none.
+	Callers func(target int) bool
 	// Able says why a target cannot be asked; nil: it can.
 	Able func(target int) *fault.Fault
 }
@@ -139,6 +143,16 @@ func (p *Played) later(t int, b resilience.Block) {
 
 // Pick implements failover.Guards.
 func (g *Game) Pick(t int, skip func(int) bool) (credential int, b resilience.Block, ok bool) {
+	if g.Callers != nil && g.Callers(t) {
+		credential, b, ok, _ = g.Guards[t].PickCallers(g.Now, g.Params.Targets[t].Model, skip, g.Rnd, nil)
+		return credential, b, ok
+	}
+	if g.Near != nil {
+		if near := g.Near(t); near >= 0 {
+			credential, b, ok, _ = g.Guards[t].PickNear(g.Now, g.Params.Targets[t].Model, near, skip, g.Rnd, nil)
+			return credential, b, ok
+		}
+	}
 	credential, b, ok, _ = g.Guards[t].Pick(g.Now, g.Params.Targets[t].Model, skip, g.Rnd, nil)
 	return credential, b, ok
 }

@@ -19,8 +19,11 @@ type Question struct {
 	Stream bool
 	// Key is the caller's, by name; empty: one that may use everything.
 	Key string
-	// Strict: x-evergate-prefer: strict.
+	// Strict: x-evergate-prefer: strict. Prefer is that header's whole value.
 	Strict bool
+	Prefer string
+	// Brings are the providers for which the caller brings a key of its own.
+	Brings []string
 }
 
 // QuestionError is a question that cannot be understood; its text says why.

@@ -2,12 +2,10 @@ package explain
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
 	"evergate/internal/failover"
-	"evergate/internal/fault"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 )
@@ -42,18 +40,24 @@ func (c *Case) order(t int) string {
 	}
 	declared, held := c.declared(target), r.Order == route.HeldBack
 	switch {
+	case held && len(r.Targets) == 1:
+		return "hold_down has put it first, and the request wants no fallbacks"
 	case held && is(0):
 		return "hold_down keeps " + r.Targets[1].String() + " behind it, which was down until lately"
 	case held && is(1):
 		return "hold_down keeps it second, for it was down until lately"
+	case target.Stale:
+		return "its provider's list of models could not be read lately, so it comes after the others"
+	case r.Order == route.Affine && is(0):
+		return "it served this conversation last (affinity)"
+	case c.Further > 0 && declared > c.Further:
+		return "the request names a model after its own that has it"
+	case r.Order == route.Preferred:
+		return "the request's own order says so"
 	case declared > c.Name.Own:
 		return "a failover rule adds it"
-	case c.Name.By == route.ByVirtual && c.Name.Strategy == route.Weighted:
-		return fmt.Sprintf("the order is drawn by weight, and it comes first for %.0f %% of requests", math.Round(100*route.Share(r.Targets, target)))
-	case c.Name.By == route.ByVirtual && declared == 1:
-		return "it is declared first"
-	case c.Name.By == route.ByVirtual:
-		return fmt.Sprintf("it is declared as number %d", declared)
+	case c.Name.By == route.ByVirtual || c.Name.Strategy != route.Ordered:
+		return c.byStrategy(target, declared)
 	case c.Name.By == route.ByID:
 		return "its provider has the model; the order is the configuration's"
 	}
@@ -67,7 +71,7 @@ func (c *Case) whyNot(t int, out *Candidate) string {
 	case out.On != "":
 		return "Asked only where another target refuses the request for " + out.On + "."
 	case f != nil:
-		out.Blocked = &Block{Guard: "capability", Reason: fault.Unable.String()}
+		out.Blocked = &Block{Guard: "capability", Reason: f.Class.String()}
 		return "It cannot do what the request asks: " + sentence(f.Message)
 	case p.First[t] < 0:
 		out.Blocked = &Block{Guard: "credentials", Reason: "no_credential"}
@@ -229,8 +233,8 @@ func summary(a *Answer) string {
 	}
 	for i := range a.Candidates {
 		k := &a.Candidates[i]
-		told := a.Refused != nil && strings.Contains(k.Why, a.Refused.Message)
-		if k.Position == 0 && k.On == "" && k.Blocked != nil && !told && (len(tried) == 0 || k.Declared < tried[0].Declared || a.Name.Strategy == "weighted") {
+		told := a.Refused != nil && (strings.Contains(k.Why, a.Refused.Message) || strings.Contains(a.Refused.Message, reasonOf(k.Why)))
+		if k.Position == 0 && k.On == "" && k.Blocked != nil && !told && (len(tried) == 0 || k.Declared < tried[0].Declared || varies(a.Name.Strategy)) {
 			fmt.Fprintf(&s, " %s is passed over. %s", k.target(), k.Why)
 		}
 	}
@@ -249,6 +253,12 @@ func summary(a *Answer) string {
 	}
 	return s.String()
 }
+
+// leftOut begins the sentence about a target that policies, preferences or keys took out.
+const leftOut = "It is left out: "
+
+// reasonOf is what such a sentence says, and any other as it is.
+func reasonOf(why string) string { return strings.TrimSuffix(strings.TrimPrefix(why, leftOut), ".") }
 
 // sentence ends a text as one.
 func sentence(text string) string {

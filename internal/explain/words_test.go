@@ -220,6 +220,11 @@ func TestWhatIsSaid(t *testing.T) {
 			want:  map[string]string{"b/x": "hold_down keeps a/x behind it, which was down until lately", "a/x": "hold_down keeps it second"},
 		},
 		{
+			name:  "stale",
+			scene: scene{order: route.AsDeclared, targets: []route.Target{{Provider: "b", Model: "x"}, {Provider: "a", Model: "x", Stale: true}}},
+			want:  map[string]string{"a/x": "its provider's list of models could not be read lately, so it comes after the others"},
+		},
+		{
 			name:  "drawn by weight",
 			scene: scene{name: route.Understood{By: route.ByVirtual, Strategy: route.Weighted}, targets: []route.Target{{Provider: "b", Model: "x", Weight: 3}, {Provider: "a", Model: "x"}}},
 			want:  map[string]string{"b/x": "drawn by weight, and it comes first for 75 % of requests", "a/x": "first for 25 % of requests"},

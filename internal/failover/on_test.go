@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"evergate/internal/fault"
+	"evergate/internal/modelfacts"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 )
@@ -88,4 +89,45 @@ func TestTargetsForRefusals(t *testing.T) {
 
 func refusal(c fault.Class, status int) result {
 	return result{f: &fault.Fault{Class: c, Status: status}}
+}
+
+// R11: with windows in the catalogue it is they that count, not the models' names; R46: what is surely too long is not asked.
+func TestKnownWindows(t *testing.T) {
+	long := class(fault.ContextLength)
+	for _, tt := range []struct {
+		name    string
+		models  []string
+		windows []int64
+		unable  []int // targets whose window is known, before they are asked, to be too small
+		script  map[int][]result
+		want    string
+	}{
+		{"nobody's is known: each model once", []string{"a", "a", "b"}, []int64{0, 0, 0}, nil, map[int][]result{0: {long}, 2: {{}}}, "0 2 ok"},
+		{"one as small is left out", []string{"a", "b", "c"}, []int64{8, 8, 16}, nil, map[int][]result{0: {long}, 2: {{}}}, "0 2 ok"},
+		{"a smaller one, too", []string{"a", "b", "c"}, []int64{8, 4, 16}, nil, map[int][]result{0: {long}, 2: {{}}}, "0 2 ok"},
+		{"an unknown one may be larger", []string{"a", "b", "c"}, []int64{8, 0, 8}, nil, map[int][]result{0: {long}, 1: {{}}}, "0 1 ok"},
+		{"the same model with a larger one elsewhere", []string{"a", "a"}, []int64{8, 16}, nil, map[int][]result{0: {long}, 1: {{}}}, "0 1 ok"},
+		{"the same model, one of them unknown", []string{"a", "a", "b"}, []int64{8, 0, 0}, nil, map[int][]result{0: {long}, 2: {{}}}, "0 2 ok"},
+		{"known before it is asked", []string{"a", "b", "c"}, []int64{8, 8, 16}, []int{0}, map[int][]result{2: {{}}}, "2 ok"},
+		{"then the model's own targets for it have their turn", []string{"a", "b", "long"}, []int64{8, 0, 0}, []int{0}, map[int][]result{2: {{}}}, "2 ok"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := Params{Targets: targets(tt.models, retries(0))}
+			for i := range p.Targets {
+				if tt.windows[i] > 0 {
+					p.Targets[i].Facts = &modelfacts.Facts{ContextWindow: tt.windows[i]}
+				}
+				if tt.models[i] == "long" {
+					p.Targets[i].On = route.ContextLength
+				}
+			}
+			w := &world{unable: map[int]*fault.Fault{}}
+			for _, i := range tt.unable {
+				w.unable[i] = &fault.Fault{Class: fault.ContextLength, Status: 400}
+			}
+			if got, _ := play(p, w, tt.script, 100); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
 }

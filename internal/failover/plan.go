@@ -31,11 +31,7 @@ func (s *Session) Failed(now time.Time, g Guards, m Move, f *fault.Fault, failur
 	}
 	switch {
 	case f.Class == fault.ContextLength:
-		if s.refusal == nil {
-			s.refusal = f
-		}
-		s.windows = append(s.windows, s.p.Targets[m.Target].Model)
-		s.turnTo(route.ContextLength)
+		s.tooLong(m.Target, f)
 	case f.Class == fault.ContentFilter && s.turnTo(route.ContentFilter):
 		if s.refusal == nil {
 			s.refusal = f

@@ -110,7 +110,7 @@ type Session struct {
 	refused    bool // the retry budget said no
 	paid       bool // the first retry of this round was paid for before the wait
 	retried    bool // some retry was made or refused
-	windows    []string
+	windows    []window
 	last       *fault.Fault  // of the attempt that ended it
 	refusal    *fault.Fault  // R11, R12: the first refusal that something may follow
 	on         route.Refusal // R11, R12: the refusal whose own targets are tried now
@@ -371,17 +371,41 @@ func (s *Session) Unable(m Move, f *fault.Fault) {
 	if s.cannot == nil || s.cannot.Code == "" && f.Code != "" {
 		s.cannot = f
 	}
+	if f.Class == fault.ContextLength { // R11, before it was asked
+		s.tooLong(m.Target, f)
+	}
 }
 
 // unfit says whether target t is known to be of no use to this request (R11, R46), or is for another refusal.
 func (s *Session) unfit(t int) bool {
-	return s.p.Targets[t].On != s.on || s.unable != nil && s.unable[t] || s.tooSmall(s.p.Targets[t].Model)
+	return s.p.Targets[t].On != s.on || s.unable != nil && s.unable[t] || s.tooSmall(&s.p.Targets[t])
 }
 
-// tooSmall says whether a candidate of this model already refused for its window (R11): one model id has one window.
-func (s *Session) tooSmall(model string) bool {
-	for _, w := range s.windows {
-		if w == model {
+// window is that of a model for which the request is too long; size is in tokens, 0: unknown.
+type window struct {
+	model string
+	size  int64
+}
+
+// tooLong notes that the request is longer than a target's window (R11), and goes over to the targets for that.
+func (s *Session) tooLong(t int, f *fault.Fault) {
+	if s.refusal == nil {
+		s.refusal = f
+	}
+	s.windows = append(s.windows, window{s.p.Targets[t].Model, s.p.Targets[t].Window()})
+	s.turnTo(route.ContextLength)
+}
+
+// tooSmall says whether a candidate's window is known to be no larger than one that was too small (R11): both sizes are in
+// the catalogue, or, where they are not, it is the same model: one model id has one window.
+func (s *Session) tooSmall(t *Target) bool {
+	for i := range s.windows {
+		switch w, size := &s.windows[i], t.Window(); {
+		case w.size > 0 && size > 0:
+			if size <= w.size {
+				return true
+			}
+		case w.model == t.Model:
 			return true
 		}
 	}

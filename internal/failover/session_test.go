@@ -18,6 +18,7 @@ type world struct {
 	now      time.Time
 	blocks   [][]resilience.Block // target, credential
 	failures []int
+	unable   map[int]*fault.Fault // R46: targets that cannot be asked
 }
 
 func (w *world) Pick(t int, skip func(int) bool) (int, resilience.Block, bool) {
@@ -117,6 +118,11 @@ func play(p Params, w *world, script map[int][]result, budget int) (string, Fina
 				word += "!"
 			}
 			out = append(out, word)
+			if f := w.unable[m.Target]; f != nil {
+				out = out[:len(out)-1]
+				s.Unable(m, f)
+				continue
+			}
 			rs := script[m.Target]
 			r := rs[min(made[m.Target], len(rs)-1)]
 			made[m.Target]++

@@ -84,14 +84,14 @@ type Provider struct {
 	mu      sync.Mutex
 	machine *resilience.Machine
 	names   []string // of the credentials, by index
-	latency map[string]*resilience.Latency
+	latency map[string]*measures
 	overall resilience.Latency
 }
 
 func newProvider(c Config, sink journal.Sink) *Provider {
 	p := &Provider{
 		name: c.Name, sink: sink, machine: resilience.New(c.Settings, c.Strategy, c.Credentials),
-		latency: map[string]*resilience.Latency{},
+		latency: map[string]*measures{},
 	}
 	p.names = credentialNames(c.Credentials)
 	return p
@@ -205,6 +205,8 @@ type Measured struct {
 	Stream                         bool
 	// Outrun: it was given up because another answered first: Total is the least that its content would have taken (R71).
 	Outrun bool
+	// Input, Cached and Output are its tokens as the upstream counted them; Cached of Input came from the prompt cache.
+	Input, Cached, Output int64
 }
 
 // Settle ends the permit with what the attempt came to and returns the consecutive failures of its breakers before it. A
@@ -239,7 +241,7 @@ func (p *Provider) measure(model string, m Measured) {
 		if len(p.latency) >= maxMeasured {
 			return
 		}
-		l = new(resilience.Latency)
+		l = new(measures)
 		p.latency[model] = l
 	}
 	if m.Outrun {
@@ -249,6 +251,7 @@ func (p *Provider) measure(model string, m Measured) {
 	}
 	l.Add(m.FirstByte, m.FirstContent, m.Total)
 	l.AddContent(m.FirstContent, m.Stream)
+	l.count(&m)
 	p.overall.Add(m.FirstByte, m.FirstContent, m.Total)
 }
 
@@ -268,7 +271,11 @@ func (p *Provider) Content(model string, percent int, stream bool) (time.Duratio
 func (p *Provider) SilentTooLong(model string, timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.latency[model].SilentTooLong(timeout)
+	var l *resilience.Latency
+	if m := p.latency[model]; m != nil {
+		l = &m.Latency
+	}
+	return l.SilentTooLong(timeout)
 }
 
 // unlockAndTell releases the lock and then tells the journal: effects leave the lock before anyone hears of them.

@@ -16,6 +16,7 @@ import (
 	"evergate/internal/health"
 	"evergate/internal/journal"
 	"evergate/internal/llm"
+	"evergate/internal/modelfacts"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 	"evergate/internal/wire"
@@ -59,6 +60,7 @@ func (deaf) ProbeEnded(*journal.Probe)           {}
 type noDiscovery struct{}
 
 func (noDiscovery) Snapshot() *route.Inventory                     { return &route.Inventory{} }
+func (noDiscovery) Look(string)                                    {}
 func (noDiscovery) Await(context.Context, string) *route.Inventory { return &route.Inventory{} }
 
 // nowhere is a ResponseWriter that keeps nothing.
@@ -153,9 +155,24 @@ func BenchmarkServe(b *testing.B) {
 	}
 }
 
-func benchmarkServe(b *testing.B, speaks wire.Dialect, answer, path string, body []byte) {
+// A model of which something is known has its requests looked over (R46).
+func BenchmarkServeKnownModel(b *testing.B) {
+	plain, _ := chatAnswers()
+	ask := askers()[0]
+	b.Run("unknown", func(b *testing.B) { benchmarkServe(b, openaichat.Chat{}, plain, ask.path, ask.ask(61, false)) })
+	b.Run("known", func(b *testing.B) {
+		facts := &modelfacts.Facts{ContextWindow: 128000, Input: modelfacts.Text | modelfacts.Image | modelfacts.File, Output: modelfacts.Text}
+		benchmarkServe(b, openaichat.Chat{}, plain, ask.path, ask.ask(61, false), func(t *route.Target) { t.Facts = facts })
+	})
+}
+
+func benchmarkServe(b *testing.B, speaks wire.Dialect, answer, path string, body []byte, change ...func(*route.Target)) {
 	guards := health.New(deaf{})
 	settings := resilience.Defaults()
+	target := route.Target{Provider: "up", Model: "m", Timeouts: route.DefaultTimeouts()}
+	for _, f := range change {
+		f(&target)
+	}
 	guards.Apply([]health.Config{{Name: "up", Settings: settings}})
 	routes := Routes{
 		Dialects: []wire.Dialect{openaichat.Chat{}, anthropic.Messages{}, responses.Responses{}},
@@ -165,7 +182,7 @@ func benchmarkServe(b *testing.B, speaks wire.Dialect, answer, path string, body
 	h.Configure(&Config{
 		Table: &route.Table{
 			Providers: []route.Provider{{Name: "up"}},
-			Virtual:   map[string]*route.Virtual{"fast": {Name: "fast", Targets: []route.Target{{Provider: "up", Model: "m", Timeouts: route.DefaultTimeouts()}}}},
+			Virtual:   map[string]*route.Virtual{"fast": {Name: "fast", Targets: []route.Target{target}}},
 		},
 		Providers: map[string]*Provider{"up": {Guards: guards.Provider("up"), Upstream: &instant{answer, []string{speaks.Name()}}, Settings: &settings}},
 		MaxBody:   1 << 20,

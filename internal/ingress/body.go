@@ -31,7 +31,7 @@ type bodyState struct {
 // readBody reads the request's body within its limits.
 func (x *exchange) readBody() (*attempt.Buffer, *wire.Failure) {
 	r := x.r
-	if f := checkContentType(r.Header); f != nil {
+	if f := checkContentType(r.Header, x.form() != ""); f != nil {
 		return nil, f
 	}
 	if r.ContentLength > x.cfg.MaxBody {

@@ -2,7 +2,6 @@ package ingress
 
 import (
 	"net/http"
-	"strings"
 
 	"evergate/internal/attempt"
 	"evergate/internal/journal"
@@ -40,17 +39,4 @@ func (x *exchange) estimate(steps []journal.Step) {
 	}
 	x.writeJSON(counter.AppendCount(nil, llm.Estimate(q)))
 	x.tell(&attempt.Result{Steps: steps}, http.StatusOK, "")
-}
-
-// strict says whether the caller would rather have an error than lose a part of the request in translation.
-func strict(h http.Header) bool {
-	for _, line := range h["X-Evergate-Prefer"] {
-		for word := range strings.SplitSeq(line, ";") {
-			name, value, given := strings.Cut(strings.TrimSpace(word), "=")
-			if strings.EqualFold(strings.TrimSpace(name), "strict") {
-				return !given || !strings.EqualFold(strings.TrimSpace(value), "false") && strings.TrimSpace(value) != "no"
-			}
-		}
-	}
-	return false
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"evergate/internal/affinity"
 	"evergate/internal/attempt"
 	"evergate/internal/journal"
 	"evergate/internal/nearest"
@@ -40,7 +41,14 @@ type exchange struct {
 	label string
 	out   response
 	told  bool // the journal has the fact of this request
-	order route.Order
+	// wishes are the request's preferences; nil: it has none.
+	wishes *route.Preferences
+	// visit is the request's part in its conversation.
+	visit affinity.Visit
+	// imagined: it is only asked what would come of it; judged then hears how targets were judged (R72).
+	imagined bool
+	judged   func(*route.Target, route.Judgement)
+	order    route.Order
 }
 
 // place is what the path says of a request, in dialects that say it there.
@@ -98,7 +106,7 @@ func (x *exchange) conclude(res *attempt.Result) {
 
 // readRequest has the dialect read the body and resolves the model.
 func (x *exchange) readRequest() *wire.Failure {
-	request, err := x.dialect.ReadRequest(x.call.Body.B)
+	request, err := x.parse()
 	if err != nil {
 		f := badRequest(err)
 		return &f
@@ -106,7 +114,10 @@ func (x *exchange) readRequest() *wire.Failure {
 	if x.inPath.found {
 		request.Model, request.Stream = x.inPath.model, x.inPath.stream
 	}
-	x.call.Request, x.call.Strict = request, strict(x.r.Header)
+	x.call.Request = request
+	if f := x.readPreferences(); f != nil {
+		return f
+	}
 	if d, ok := x.dialect.(threaded); ok {
 		if f := x.continueThread(d); f != nil {
 			return f
@@ -138,9 +149,9 @@ func (x *exchange) authenticate() *wire.Failure {
 	return nil
 }
 
-// checkContentType refuses what is certainly not JSON; a request without a content type is taken at its body's word.
-func checkContentType(h http.Header) *wire.Failure {
-	if ct := h.Get("Content-Type"); ct != "" && ct != "application/json" {
+// checkContentType refuses what is certainly not JSON, nor a form where one is taken; a request without a content type is taken at its body's word.
+func checkContentType(h http.Header, form bool) *wire.Failure {
+	if ct := h.Get("Content-Type"); !form && ct != "" && ct != "application/json" {
 		media, _, err := mime.ParseMediaType(ct)
 		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") {
 			f := failure(http.StatusUnsupportedMediaType, codeInvalid, "the content type is "+strconv.Quote(clip(ct))+
@@ -175,16 +186,45 @@ func (x *exchange) resolve(resolution *route.Resolution) (*route.Inventory, *wir
 	}
 	var outcome route.Outcome
 	inv := x.h.discovery.Snapshot()
-	*resolution, outcome = x.cfg.Table.Resolve(inv, name, x.h.random)
+	*resolution, outcome = x.cfg.Table.Resolve(inv, name)
 	if outcome == route.NotFound {
-		inv = x.h.discovery.Await(x.r.Context(), name)
-		*resolution, outcome = x.cfg.Table.Resolve(inv, name, x.h.random)
+		inv = x.discover(name)
+		*resolution, outcome = x.cfg.Table.Resolve(inv, name)
 	}
-	if outcome != route.Found {
+	if outcome != route.Found && !(outcome == route.AllDisabled && x.hasFurther()) {
 		return inv, x.modelNotFound(name, outcome)
 	}
-	resolution.Hold(x.start, x.closedAt)
+	x.lookAgain(resolution)
+	if x.chooses(resolution) {
+		return inv, x.choose(resolution, inv)
+	}
+	x.sequence(resolution)
 	return inv, nil
+}
+
+// discover gives an id that nobody is known to have the chance of a look at the providers' lists (reference 003). Who only
+// asks what would come of it has nobody asked.
+func (x *exchange) discover(name string) *route.Inventory {
+	if x.imagined {
+		return x.h.discovery.Snapshot()
+	}
+	return x.h.discovery.Await(x.r.Context(), name)
+}
+
+// lookAgain has a provider's list read again that does not have the model which the request names there. The request does not
+// wait for it: it goes out, and the provider says what it knows.
+func (x *exchange) lookAgain(resolution *route.Resolution) {
+	if resolution.Label == route.OtherLabel && !x.imagined && len(resolution.Targets) > 0 {
+		x.h.discovery.Look(resolution.Targets[0].Provider)
+	}
+}
+
+// sequence puts a model's targets in the order in which they are to be tried.
+func (x *exchange) sequence(resolution *route.Resolution) {
+	x.arrange(resolution)
+	x.stay(resolution)
+	resolution.StaleLast(x.h.discovery.Snapshot())
+	resolution.Hold(x.start, x.closedAt)
 }
 
 // ready makes the targets of a resolution ready to be asked.
@@ -197,7 +237,10 @@ func (x *exchange) ready(resolution *route.Resolution, inv *route.Inventory) ([]
 		if !x.setLeg(leg, resolution.At(i)) || !x.fits(leg) {
 			continue
 		}
-		if leg.Label = leg.Target.Model; resolution.Label == route.OtherLabel && !inv.Has(leg.Target.Provider, leg.Target.Model) {
+		if x.visit.Known() && x.served(&leg.Target) {
+			leg.Near = x.visit.Credential()
+		}
+		if leg.Label = leg.Target.Model; (leg.Target.Unlisted || resolution.Label == route.OtherLabel) && !inv.Has(leg.Target.Provider, leg.Target.Model) {
 			leg.Label = route.OtherLabel
 		}
 		legs = legs[:len(legs)+1]
@@ -257,6 +300,7 @@ func (x *exchange) setLeg(leg *attempt.Leg, t *route.Target) bool {
 	}
 	*leg = attempt.Leg{}
 	leg.Target, leg.Guards, leg.Upstream, leg.Settings, leg.Dialect = *t, p.Guards, p.Upstream, p.Settings, d
+	leg.Key = x.broughtKey(p)
 	leg.OmitModel = p.Upstream.OmitsModel(d.Name(), model)
 	if d.Name() != x.dialect.Name() {
 		leg.Terms = x.terms(t, p.Upstream, model)
@@ -377,6 +421,7 @@ func (x *exchange) tell(res *attempt.Result, status int, code string) {
 	if res.Header != nil {
 		fact.UpstreamRequestID = upstreamID(res.Header)
 	}
+	fact.Affinity = x.remember(now, res)
 	if !res.FirstContent.IsZero() {
 		fact.FirstContent = res.FirstContent.Sub(x.start)
 	}

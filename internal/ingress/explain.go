@@ -3,6 +3,7 @@ package ingress
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"evergate/internal/failover"
 	"evergate/internal/journal"
 	"evergate/internal/nearest"
+	"evergate/internal/prefer"
 	"evergate/internal/route"
 	"evergate/internal/wire"
 )
@@ -48,7 +50,7 @@ func (h *Handler) imagine(ctx context.Context, q *explain.Question) (*exchange, 
 	} else if !cfg.Keys.Has(q.Key) {
 		return nil, &explain.QuestionError{Message: "there is no key " + strconv.Quote(clip(q.Key)) + " in auth.keys", Param: "key"}
 	}
-	x := &exchange{h: h, cfg: cfg, start: time.Now(), key: q.Key}
+	x := &exchange{h: h, cfg: cfg, start: time.Now(), key: q.Key, imagined: true}
 	path := h.find(x, q)
 	if x.dialect == nil {
 		return nil, h.noDialect(q.Dialect)
@@ -58,6 +60,12 @@ func (h *Handler) imagine(ctx context.Context, q *explain.Question) (*exchange, 
 		return nil, err
 	}
 	r.URL.Path = path
+	if q.Prefer != "" {
+		r.Header.Set(prefer.Header, q.Prefer)
+	}
+	for _, name := range q.Brings {
+		r.Header.Set(KeyHeader(name), "the-callers-own")
+	}
 	x.r = r
 	x.call.Body = attempt.GetBuffer(len(q.Body))
 	x.call.Body.B = append(x.call.Body.B, q.Body...)
@@ -110,17 +118,25 @@ func (x *exchange) explain(c *explain.Case) *wire.Failure {
 		request.Model, request.Stream = x.inPath.model, x.inPath.stream
 	}
 	x.call.Request = request
+	if f := x.readPreferences(); f != nil {
+		return f
+	}
+	request = x.call.Request
 	c.Answer.Stream = request.Stream
 	if request.Previous != "" {
 		x.recall(c)
 	}
-	c.Name = x.cfg.Table.Understand(x.h.discovery.Snapshot(), request.Model)
+	x.judged = func(t *route.Target, j route.Judgement) {
+		c.Judged = append(c.Judged, explain.Judged{Provider: t.Provider, Model: t.Model, Judgement: j})
+	}
 	var resolution route.Resolution
 	inv, f := x.resolve(&resolution)
+	c.Name, c.Further = x.understand(inv)
+	c.Dropped = resolution.Dropped
 	if f != nil {
 		return f
 	}
-	c.Name, c.Resolution = x.cfg.Table.Understand(inv, request.Model), &resolution
+	c.Resolution = &resolution
 	legs, f := x.ready(&resolution, inv)
 	switch {
 	case f != nil:
@@ -131,6 +147,28 @@ func (x *exchange) explain(c *explain.Case) *wire.Failure {
 	}
 	x.call.Legs = legs
 	return x.play(c)
+}
+
+// understand says what the request's model stands for, and, after as many targets as its own are, those that it names after it.
+func (x *exchange) understand(inv *route.Inventory) (u route.Understood, own int) {
+	if inv == nil {
+		inv = x.h.discovery.Snapshot()
+	}
+	u = x.cfg.Table.Understand(inv, x.call.Request.Model)
+	if x.wishes == nil {
+		return u, 0
+	}
+	if x.wishes.Chosen {
+		u.Strategy = x.wishes.Strategy
+	}
+	if len(x.wishes.Models) > 0 {
+		own = len(u.Targets)
+	}
+	for _, name := range x.wishes.Models {
+		next := x.cfg.Table.Understand(inv, name)
+		u.Targets = slices.Concat(u.Targets, next.Targets)
+	}
+	return u, own
 }
 
 // recall finds who has the earlier answer that the request continues. The conversation itself is not looked at.

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evergate/internal/affinity"
 	"evergate/internal/attempt"
 	"evergate/internal/explain"
 	"evergate/internal/fault"
@@ -63,16 +64,24 @@ func (w *world) RequestEnded(f *journal.Request) { w.last = *f }
 // moves nothing.
 func TestExplainTellsTheOrderOfTheLivePath(t *testing.T) {
 	const cases = 10_000
-	var asked, none, forced, unable, spread, waited int
+	var asked, none, forced, unable, spread, waited, kept int
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(cases) {
 			rnd := rand.New(rand.NewPCG(72, seed))
 			w := draw(rnd)
 			q := explain.Question{Model: "m", Stream: rnd.IntN(2) == 0, Strict: rnd.IntN(6) == 0}
-			body := fmt.Sprintf(`{"model":"m","stream":%t,"messages":[{"role":"user","content":"hi"}],"logit_bias":{"1":2}}`, q.Stream)
+			body := fmt.Sprintf(`{"model":"m","stream":%t,"messages":[{"role":"user","content":"hi"}],"logit_bias":{"1":2},"prompt_cache_key":"k"}`, q.Stream)
 			if rnd.IntN(8) == 0 {
 				body = strings.Replace(body, `"m"`, `"p0/x0"`, 1)
 				q.Model = "p0/x0"
+			}
+			for _, name := range w.names {
+				if rnd.IntN(5) == 0 {
+					q.Brings = append(q.Brings, name)
+				}
+			}
+			if q.Prefer = drawWishes(rnd); rnd.IntN(6) == 0 {
+				body = strings.Replace(body, "{", `{"models":["p0/x0","m"],`, 1)
 			}
 			q.Body = []byte(body)
 			var before []any
@@ -89,7 +98,7 @@ func TestExplainTellsTheOrderOfTheLivePath(t *testing.T) {
 					t.Fatalf("case %d: explaining moved\n%+v\nto\n%+v", seed, before, after)
 				}
 			}
-			status, code := w.serve(body, q.Strict)
+			status, code := w.serve(body, &q)
 			var want []string
 			for i := range a.Candidates {
 				c := &a.Candidates[i]
@@ -100,6 +109,9 @@ func TestExplainTellsTheOrderOfTheLivePath(t *testing.T) {
 					want = append(want, c.Provider+"/"+c.Model+" "+c.Credential)
 				case c.Blocked != nil && c.Blocked.Guard == "capability":
 					unable++
+				}
+				if strings.Contains(c.Why, "(affinity)") {
+					kept++
 				}
 				if c.Forced {
 					forced++
@@ -129,8 +141,8 @@ func TestExplainTellsTheOrderOfTheLivePath(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d asked somebody, %d of them three or more; %d nobody; %d forced, %d waited for, %d unable", asked, spread, none, forced, waited, unable)
-	for what, n := range map[string]int{"asked": asked, "none": none, "forced": forced, "unable": unable, "three or more": spread, "waited for": waited} {
+	t.Logf("%d asked somebody, %d of them three or more; %d nobody; %d forced, %d waited for, %d unable, %d kept", asked, spread, none, forced, waited, unable, kept)
+	for what, n := range map[string]int{"asked": asked, "none": none, "forced": forced, "unable": unable, "three or more": spread, "waited for": waited, "kept": kept} {
 		if n < cases/100 {
 			t.Errorf("%s: %d cases are too few to tell anything", what, n)
 		}
@@ -181,21 +193,42 @@ func (w *world) state() []any {
 		out = append(out, m, view, p.Snapshot(now).InFlight)
 	}
 	budget, requests := w.health.Retries(now)
-	return append(out, budget, requests)
+	return append(out, budget, requests, w.visit(), w.h.config.Load().turns["m"].Load())
 }
 
 // serve makes the request and gives what the client gets.
-func (w *world) serve(body string, strict bool) (status int, code string) {
+func (w *world) serve(body string, q *explain.Question) (status int, code string) {
 	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	if strict {
-		r.Header.Set("X-Evergate-Prefer", "strict")
+	r.Header.Set("X-Evergate-Prefer", q.Prefer)
+	for _, name := range q.Brings {
+		r.Header.Set("X-Evergate-Key-"+name, "sk-of-the-caller")
+	}
+	if q.Strict {
+		r.Header.Add("X-Evergate-Prefer", "strict")
 	}
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
 	var reply struct{ Error struct{ Code string } }
 	_ = json.Unmarshal(rec.Body.Bytes(), &reply)
 	return rec.Code, reply.Error.Code
+}
+
+// drawWishes draws the preferences of a request, which most have none of.
+func drawWishes(rnd *rand.Rand) string {
+	if rnd.IntN(3) > 0 {
+		return ""
+	}
+	var words []string
+	for _, word := range []string{
+		"order=p0", "order=p0,p0", "fallbacks=no", "ignore=p0", "only=p0", "timeout=3s", "timeout=1h", "strategy=weighted", "strategy=ordered",
+		"data_collection=deny", "sort=latency",
+	} {
+		if rnd.IntN(8) == 0 {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, "; ")
 }
 
 // draw makes a gateway with a past. Blocks that are waited for end on half seconds, away from what jitter reaches.
@@ -218,8 +251,9 @@ func draw(rnd *rand.Rand) *world {
 		}
 		configs = append(configs, c)
 		speaks := [][]string{{"chat"}, {"chat"}, {"chat"}, {"chat"}, {"chat"}, {"messages"}, {"messages"}, {}}[rnd.IntN(8)]
-		cfg.Providers[name] = &Provider{Upstream: &failing{instant{speaks: speaks}, name, &w.asked}, Settings: &configs[len(configs)-1].Settings}
-		cfg.Table.Providers = append(cfg.Table.Providers, route.Provider{Name: name, Disabled: rnd.IntN(12) == 0, Timeouts: route.DefaultTimeouts()})
+		cfg.Providers[name] = &Provider{Upstream: &failing{instant{speaks: speaks}, name, &w.asked}, Settings: &configs[len(configs)-1].Settings, KeyHeader: KeyHeader(name)}
+		cfg.Table.Providers = append(cfg.Table.Providers, route.Provider{Name: name, Disabled: rnd.IntN(12) == 0, Timeouts: route.DefaultTimeouts(), BYOK: route.BYOK(max(0, rnd.IntN(20)-17))})
+		cfg.Table.BYOK = cfg.Table.BYOK || cfg.Table.Providers[i].BYOK != route.AllowKeys
 		for m := range 1 + rnd.IntN(2) {
 			target := route.Target{Provider: name, Model: fmt.Sprint("x", m), Weight: float64(rnd.IntN(4)), Disabled: rnd.IntN(12) == 0, Timeouts: route.DefaultTimeouts()}
 			target.Timeouts.Total = []time.Duration{0, time.Hour, 2300 * time.Millisecond}[rnd.IntN(3)]
@@ -227,14 +261,25 @@ func draw(rnd *rand.Rand) *world {
 		}
 	}
 	rnd.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
-	v := &route.Virtual{Name: "m", Strategy: route.Strategy(rnd.IntN(2)), Targets: targets}
+	v := &route.Virtual{Name: "m", Strategy: route.Strategy(rnd.IntN(7)), Targets: targets}
+	if len(targets) > 2 && rnd.IntN(3) == 0 { // a model within the model
+		from := rnd.IntN(len(targets) - 1)
+		for i := range targets[from : from+2] {
+			targets[from+i].Group = 1
+		}
+		v.Groups = []route.Group{{Name: "inner", Strategy: route.Strategy(rnd.IntN(7)), Weight: float64(rnd.IntN(3))}}
+	}
 	if n := len(targets); n > 1 && rnd.IntN(3) == 0 {
 		v.Targets, v.On = targets[:n-1], []route.Target{targets[n-1]}
-		v.On[0].On = route.ContextLength
+		v.On[0].On, v.On[0].Group = route.ContextLength, 0
 	}
 	v.HoldDown = []time.Duration{0, time.Minute}[rnd.IntN(2)]
 	cfg.Table.Virtual = map[string]*route.Virtual{"m": v}
-	cfg.Table.Failover = map[string][]route.Target{"p0/x0": targets}
+	rule := slices.Clone(targets)
+	for i := range rule {
+		rule[i].Group = 0
+	}
+	cfg.Table.Failover = map[string][]route.Target{"p0/x0": rule}
 	w.health.Apply(configs)
 	for name, p := range cfg.Providers {
 		p.Guards = w.health.Provider(name)
@@ -246,7 +291,17 @@ func draw(rnd *rand.Rand) *world {
 	w.h = New(wire.NewTable(openaichat.Chat{}, anthropic.Messages{}), Routes{Dialects: []wire.Dialect{openaichat.Chat{}}}, runner, w, noDiscovery{})
 	w.h.random = constant
 	w.h.Configure(cfg)
+	if v.Affinity = route.DefaultAffinity(); rnd.IntN(3) == 0 { // R47
+		target, visit := &targets[rnd.IntN(len(targets))], w.visit()
+		w.h.affinity.Answered(time.Now(), &visit, target.Provider, target.Model, rnd.IntN(4))
+	}
 	return w
+}
+
+// visit is the next request's part in its conversation.
+func (w *world) visit() affinity.Visit {
+	a, by := affinity.Asked{Model: "m", Dialect: openaichat.Chat{}, Request: &wire.Request{Body: []byte(`{"prompt_cache_key":"k"}`)}}, route.DefaultAffinity()
+	return w.h.affinity.Recall(time.Now(), &a, &by)
 }
 
 func drawSettings(rnd *rand.Rand) resilience.Settings {
@@ -287,7 +342,7 @@ func (w *world) live(rnd *rand.Rand, targets []route.Target) {
 		if c, _, ok := p.Pick(now, target.Model, rnd.Float64(), nil); c >= 0 {
 			permit, b := p.Admit(now, c, target.Model, now.Add(time.Minute), !ok)
 			if !b.Blocked() && rnd.IntN(12) > 0 {
-				permit.Settle(now, outcomes[rnd.IntN(len(outcomes))], health.Measured{})
+				permit.Settle(now, outcomes[rnd.IntN(len(outcomes))], health.Measured{FirstContent: time.Duration(rnd.IntN(4)) * time.Second, Output: int64(rnd.IntN(3))})
 			}
 		}
 		if step := []time.Duration{0, 0, 0, time.Second, 2500 * time.Millisecond, 8 * time.Second}[rnd.IntN(6)]; spent+step < 40*time.Second {

@@ -134,6 +134,9 @@ func (x *exchange) passBack(ft *fault.Fault) wire.Failure {
 		return f
 	case ft.Status >= 400:
 		f := failure(ft.Status, ft.Code, ft.Message)
+		if ft.Class == fault.ContextLength && ft.Body == nil { // R11 by the catalogue, or in another dialect's words
+			f.Code = cmp.Or(f.Code, "context_length_exceeded")
+		}
 		if f.Message == "" {
 			f.Message = fmt.Sprintf("the upstream answered %d without a message", ft.Status)
 		}

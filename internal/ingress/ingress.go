@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evergate/internal/affinity"
 	"evergate/internal/attempt"
 	"evergate/internal/health"
 	"evergate/internal/journal"
@@ -25,6 +26,14 @@ type Provider struct {
 	Guards   *health.Provider
 	Upstream attempt.Upstream
 	Settings *resilience.Settings
+	// Raw takes passthrough requests, within Timeouts; nil: it takes none.
+	Raw      attempt.RawUpstream
+	Timeouts route.Timeouts
+	// Stores says where it keeps things of a kind (files, batches, uploads): the escaped path below its base URL, empty for a
+	// kind that it has not, and what the query must have. nil: it keeps nothing.
+	Stores func(kind string) (path, query string)
+	// KeyHeader is where callers bring their own key for it, as KeyHeader gives it; empty: they cannot.
+	KeyHeader string
 }
 
 // Config is what the data plane needs to know, frozen; a reload swaps it whole.
@@ -39,14 +48,19 @@ type Config struct {
 	Keepalive time.Duration
 	// WriteTimeout is how long a client may take no byte before it is taken for gone; 0: for ever.
 	WriteTimeout time.Duration
+
+	turns turns // set by Configure
 }
 
 // Discovery is what the data plane asks about models that providers were found to have.
 type Discovery interface {
 	// Snapshot is what is known now.
 	Snapshot() *route.Inventory
-	// Await waits, within ctx, until the model is known or every provider was asked once, and gives what is known then.
+	// Await has the providers asked for an id that nobody is known to have, waits a little, within ctx, and gives what is
+	// known then.
 	Await(ctx context.Context, model string) *route.Inventory
+	// Look has one provider asked, and does not wait.
+	Look(provider string)
 }
 
 // Handler serves the client API. Safe for concurrent use.
@@ -59,6 +73,7 @@ type Handler struct {
 	journal   journal.Sink
 	discovery Discovery
 	threads   *threads.Store
+	affinity  *affinity.Table
 	random    func() float64 // numbers in [0, 1)
 	inFlight  atomic.Int64
 }
@@ -78,7 +93,7 @@ type Routes struct {
 
 // New makes a handler; Configure must be called before it serves. dialects are all that upstreams may be asked in.
 func New(dialects *wire.Table, routes Routes, runner *attempt.Runner, j journal.Sink, d Discovery) *Handler {
-	h := &Handler{dialects: dialects, routes: map[string]wire.Dialect{}, verbs: routes.Verbs, runner: runner, journal: j, discovery: d, threads: threads.New(threads.DefaultLimits()), random: rand.Float64}
+	h := &Handler{dialects: dialects, routes: map[string]wire.Dialect{}, verbs: routes.Verbs, runner: runner, journal: j, discovery: d, threads: threads.New(threads.DefaultLimits()), affinity: affinity.New(), random: rand.Float64}
 	for _, dialect := range routes.Dialects {
 		h.routes["/v1"+dialect.Path()] = dialect
 		h.routes[dialect.Path()] = dialect
@@ -87,7 +102,14 @@ func New(dialects *wire.Table, routes Routes, runner *attempt.Runner, j journal.
 }
 
 // Configure swaps the configuration; requests under way keep the one they began with.
-func (h *Handler) Configure(c *Config) { h.config.Store(c) }
+func (h *Handler) Configure(c *Config) {
+	var known turns
+	if old := h.config.Load(); old != nil {
+		known = old.turns
+	}
+	c.turns = newTurns(c.Table, known, h.random)
+	h.config.Store(c)
+}
 
 // InFlight is the number of client requests being served.
 func (h *Handler) InFlight() int64 { return h.inFlight.Load() }
@@ -110,6 +132,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rest, d := h.belowAnswers(r.URL.Path); d != nil {
 		x.dialect = d
 		x.serveAnswer(rest)
+		return
+	}
+	if kind, rest := storedKind(r.URL.EscapedPath()); kind != "" {
+		x.serveStored(kind, rest)
+		return
+	}
+	if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), passRoot); ok {
+		x.servePassthrough(rest)
 		return
 	}
 	x.dialect = h.dialectOf(r)

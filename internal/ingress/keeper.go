@@ -38,7 +38,7 @@ func (x *exchange) askKeeper(a *threads.Answer, what string) *wire.Failure {
 	out.Query = query.Encode()
 	leg := &attempt.Leg{
 		Target: route.Target{Provider: a.Provider, Model: a.Model, Timeouts: x.cfg.Table.TimeoutsOf(a.Provider)},
-		Guards: p.Guards, Upstream: p.Upstream, Settings: p.Settings, Dialect: x.dialect,
+		Guards: p.Guards, Upstream: p.Upstream, Settings: p.Settings, Dialect: x.dialect, Key: x.broughtKey(p),
 	}
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
@@ -57,7 +57,7 @@ func (x *exchange) askKeeper(a *threads.Answer, what string) *wire.Failure {
 func (x *exchange) fetchFailed(f *fault.Fault) *wire.Failure {
 	var out wire.Failure
 	switch {
-	case f.Class == fault.Rejected && f.Status >= http.StatusBadRequest:
+	case (f.Class == fault.Rejected || f.Class == fault.CallerAuth) && f.Status >= http.StatusBadRequest:
 		out = failure(f.Status, f.Code, f.Message)
 	case f.Class.RateLimit():
 		out = failure(http.StatusTooManyRequests, codeAllLimited, "the provider that keeps this answer is rate limited"+upstreamWords(f))

@@ -18,11 +18,27 @@ type keyEntry struct {
 	name   string
 	hash   [sha256.Size]byte
 	models []string
+	bound  string // the name of its policy
 }
 
 // Add adds a key; an empty list of models allows all.
 func (k *Keys) Add(name, value string, models []string) {
 	k.entries = append(k.entries, keyEntry{name: name, hash: sha256.Sum256([]byte(value)), models: models})
+}
+
+// Bind has a policy hold for all requests of the key that was added last.
+func (k *Keys) Bind(policy string) { k.entries[len(k.entries)-1].bound = policy }
+
+// policy is the name of a key's policy, empty if it has none.
+func (k *Keys) policy(name string) string {
+	if k != nil {
+		for i := range k.entries {
+			if k.entries[i].name == name {
+				return k.entries[i].bound
+			}
+		}
+	}
+	return ""
 }
 
 // Check finds the caller's key in the places SDKs send it, query the last of them. Every entry is compared, in constant time, so that time says
@@ -50,6 +66,19 @@ func presented(h http.Header) string {
 		}
 	}
 	return ""
+}
+
+// limited says whether the key may ask for some models only.
+func (k *Keys) limited(name string) bool {
+	if k == nil {
+		return false
+	}
+	for i := range k.entries {
+		if e := &k.entries[i]; e.name == name {
+			return len(e.models) > 0
+		}
+	}
+	return true
 }
 
 // Has says whether there is a key of this name.

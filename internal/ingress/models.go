@@ -95,7 +95,7 @@ func (x *exchange) models() {
 // model says whether one name would be served; ids may hold slashes.
 func (x *exchange) model(name string) *wire.Failure {
 	inv := x.h.discovery.Snapshot()
-	_, outcome := x.cfg.Table.Resolve(inv, name, func() float64 { return 0 })
+	_, outcome := x.cfg.Table.Resolve(inv, name)
 	if outcome != route.Found || !x.cfg.Keys.MayUse(x.key, name) {
 		return x.modelNotFound(name, route.NotFound)
 	}

@@ -134,6 +134,9 @@ func (o *response) open(h *attempt.Head) {
 		header["X-Accel-Buffering"] = no
 	} else {
 		header["Content-Type"] = applicationJSON
+		if h.ContentType != "" {
+			header["Content-Type"] = o.value(h.ContentType)
+		}
 		if h.Length >= 0 && !o.array {
 			header["Content-Length"] = o.value(strconv.Itoa(h.Length))
 		}

@@ -78,6 +78,8 @@ type Request struct {
 	// Candidates are the targets that it had, and Order a word for why they stood so; nil: it came to no attempt.
 	Candidates Candidates
 	Order      string
+	// Affinity says how an answered request of a conversation fared: hit, moved or miss (R47); empty: it is of none.
+	Affinity string
 }
 
 // Candidates are a request's targets, in the order in which they were to be tried. They may be read during the call that

@@ -46,8 +46,10 @@ func AppendTrail(dst []byte, steps []Step) []byte {
 
 func appendStep(dst []byte, s *Step) []byte {
 	dst = appendTrailName(dst, s.Provider)
-	dst = append(dst, '/')
-	dst = appendTrailName(dst, s.Model)
+	if s.Model != "" { // passthrough has none
+		dst = append(dst, '/')
+		dst = appendTrailName(dst, s.Model)
+	}
 	dst = append(dst, '=')
 	if s.Skipped || s.Status == 0 || s.Status < 300 && s.Reason != "ok" { // the last: a 200 that was not an answer, or that was cut
 		dst = appendTrailName(dst, s.Reason)

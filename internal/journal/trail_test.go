@@ -39,6 +39,7 @@ func TestAppendTrail(t *testing.T) {
 			{Provider: "b", Model: "m", Status: 200, Reason: "cut", Why: "hedge"},
 			{Provider: "c", Model: "m", Status: 200, Reason: "ok", Why: "resume", Seam: 1234},
 		}, "a/m=cancelled, b/m=cut;hedge, c/m=200;resumed=1234"},
+		{"passthrough has no model", []Step{{Provider: "a", Reason: "circuit_open", Skipped: true}, {Provider: "a", Status: 200, Reason: "ok"}}, "a=circuit_open, a=200"},
 		{"long names are cut", []Step{
 			{Provider: "a", Model: strings.Repeat("m", 161), Status: 200, Reason: "ok"},
 		}, "a/" + strings.Repeat("m", 160) + "...=200"},

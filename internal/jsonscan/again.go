@@ -7,6 +7,16 @@ import "bytes"
 // gives of a text that is not valid nobody knows, but it does not panic.
 func Again(text []byte) Reader { return Reader{text: text, sure: true} }
 
+// Leap passes over one value that is known to end at an offset; false: it cannot, as the text was not read before (Again) or
+// ends before that.
+func (r *Reader) Leap(to int) bool {
+	if r.bad != sound || !r.sure || to <= r.pos || to > len(r.text) {
+		return false
+	}
+	r.pos, r.fresh = to, false
+	return true
+}
+
 // over is the offset after the value that starts at i; -1 if the text is not what it was said to be.
 func over(b []byte, i int) int {
 	if i >= len(b) {

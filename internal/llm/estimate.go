@@ -44,6 +44,32 @@ func Estimate(q *Request) int64 {
 	return n + textTokens(q.Format.Schema)
 }
 
+// AtLeast is how many tokens the prompt of q has for sure: half of what its text alone is guessed to be. Pictures and
+// recordings may cost next to nothing.
+func AtLeast(q *Request) int64 {
+	var text func(parts []Part) int64
+	text = func(parts []Part) (n int64) {
+		for i := range parts {
+			p := &parts[i]
+			n += textTokens(p.Text) + quotedTokens(p.Quoted)
+			switch {
+			case p.Kind == ToolCall:
+				n += textTokens(p.Call.Arguments)
+			case p.Kind == ToolResult:
+				n += text(p.Result.Content)
+			case p.Kind == Document:
+				n += textTokens(p.Media.PlainText)
+			}
+		}
+		return n
+	}
+	n := text(q.System)
+	for i := range q.Messages {
+		n += text(q.Messages[i].Content)
+	}
+	return n / 2
+}
+
 // EstimateText guesses how many tokens a piece of text is.
 func EstimateText(text []byte) int64 { return textTokens(text) }
 

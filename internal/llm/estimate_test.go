@@ -63,3 +63,30 @@ func BenchmarkEstimate(b *testing.B) {
 		Estimate(q)
 	}
 }
+
+// R46: what a prompt has for sure is half of its text's guess, and nothing for what may cost next to nothing.
+func TestAtLeast(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("word", 1000)
+	one := func(p Part) *Request { return &Request{Messages: []Message{{Role: User, Content: []Part{p}}}} }
+	for name, c := range map[string]struct {
+		q    *Request
+		want int64
+	}{
+		"nothing":          {&Request{}, 0},
+		"a text":           {one(Part{Kind: Text, Text: text}), 500},
+		"in client's JSON": {one(Part{Kind: Text, Quoted: []byte(text)}), 500},
+		"a system prompt":  {&Request{System: []Part{{Kind: Text, Text: text}}}, 500},
+		"wide characters":  {one(Part{Kind: Text, Text: strings.Repeat("字", 1000)}), 500},
+		"a tool's result":  {one(Part{Kind: ToolResult, Result: &Result{Content: []Part{{Kind: Text, Text: text}}}}), 500},
+		"a tool's call":    {one(Part{Kind: ToolCall, Call: &Call{Arguments: text}}), 500},
+		"a text document":  {one(Part{Kind: Document, Media: &Media{PlainText: text}}), 500},
+		"a picture":        {one(Part{Kind: Image, Media: &Media{Data: text}}), 0},
+		"a PDF":            {one(Part{Kind: Document, Media: &Media{Data: text}}), 0},
+		"a recording":      {one(Part{Kind: Audio, Media: &Media{Data: text}}), 0},
+	} {
+		if got := AtLeast(c.q); got != c.want || got > Estimate(c.q) {
+			t.Errorf("%s: %d, want %d, of an estimate of %d", name, got, c.want, Estimate(c.q))
+		}
+	}
+}

@@ -32,11 +32,13 @@ type Client struct {
 	vendor  *Vendor
 	// pooled serves every request; fresh never reuses a connection and serves the one repetition of R58.
 	pooled, fresh *http.Transport
-	plain         *http1.Client // in their place where there is neither TLS nor a proxy; else nil
+	upgrade       *http.Transport // serves those that become a WebSocket
+	plain         *http1.Client   // in their place where there is neither TLS nor a proxy; else nil
 	dialer        *dialer
 	// auth holds each credential's header value, ready to be put into a header map; nil sends none.
 	auth       [][]string
 	authHeader string
+	authPrefix string
 	fixed      map[string][]string
 	host       string
 	rules      []rule
@@ -72,6 +74,7 @@ func New(o Options, dial DialFunc) (*Client, error) {
 		c.vendor = Compatible()
 	}
 	c.fresh.DisableKeepAlives = true
+	c.upgrade = newUpgrade(&o, d)
 	c.plain = newPlain(&c.options, d)
 	if err := c.setAuth(); err != nil {
 		return nil, err
@@ -103,6 +106,7 @@ func (c *Client) setAuth() error {
 	if name == "" {
 		name, prefix = "Authorization", "Bearer "
 	}
+	c.authPrefix = prefix
 	if c.authHeader = http.CanonicalHeaderKey(name); !httpguts.ValidHeaderFieldName(name) {
 		return fmt.Errorf("auth header %q is not a header name", name)
 	}
@@ -136,6 +140,14 @@ func (c *Client) CanStreamUsage() bool { return c.options.StreamUsage }
 // Speaks lists the dialects in which a model can be asked (attempt.Upstream).
 func (c *Client) Speaks(model string) []string { return c.vendor.Speaks(model) }
 
+// Stores says where the provider keeps things of a kind (files, batches, uploads), as the ingress asks; an empty path: nowhere.
+func (c *Client) Stores(kind string) (path, query string) {
+	if c.vendor.Stores == nil {
+		return "", ""
+	}
+	return c.vendor.Stores(kind)
+}
+
 // Maker is who made a model (attempt.Upstream); empty: nobody whose seals are known.
 func (c *Client) Maker(model string) llm.Vendor {
 	if c.vendor.Maker == nil {
@@ -165,8 +177,11 @@ func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response,
 	if err := ctx.Err(); err != nil {
 		return nil, c.netFault(ctx, err)
 	}
-	credential := c.credential(r.Credential)
-	if credential < 0 && len(c.auth) > 0 { // chosen from a newer configuration's list
+	credential := -1
+	if r.Key == "" {
+		credential = c.credential(r.Credential)
+	}
+	if credential < 0 && len(c.auth) > 0 && r.Key == "" { // chosen from a newer configuration's list
 		return nil, &fault.Fault{Class: fault.Next, Message: "the credential is not configured any more"}
 	}
 	path, query := c.vendor.Place(r.Dialect, r.Model, r.Stream)
@@ -196,7 +211,10 @@ func (c *Client) exchange(ctx context.Context, r *attempt.Outgoing, t *http.Requ
 	req := new(http.Request)
 	*req = *t
 	req.Header = c.header(r, credential)
-	if f := c.pay(ctx, req, x.data, credential, token); f != nil {
+	if r.Key != "" {
+		c.payCallers(req, r.Key)
+		token = Secret(r.Key)
+	} else if f := c.pay(ctx, req, x.data, credential, token); f != nil {
 		return nil, f
 	}
 	resp, err := c.roundTrip(ctx, req, x)
@@ -209,6 +227,9 @@ func (c *Client) exchange(ctx context.Context, r *attempt.Outgoing, t *http.Requ
 	c.masking().header(resp.Header, bearer(req, c.vendor, token))
 	if f := decode(resp); f != nil {
 		return nil, c.Refine(f)
+	}
+	if r.Key != "" && resp.StatusCode >= http.StatusMultipleChoices { // its words are read
+		hideKey(resp, r.Key)
 	}
 	if c.vendor.Frame != nil && resp.StatusCode >= 200 && resp.StatusCode <= 299 {
 		resp.Body = c.vendor.Frame(resp.Header, resp.Body, r.Stream)

@@ -38,6 +38,9 @@ func (c *Client) header(r *attempt.Outgoing, credential int) http.Header {
 	}
 	hideIdempotency(out)
 	out["Content-Type"] = jsonType
+	if r.ContentType != "" {
+		out["Content-Type"] = []string{r.ContentType}
+	}
 	if _, ok := out["User-Agent"]; !ok {
 		out["User-Agent"] = ourAgent
 	}

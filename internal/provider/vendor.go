@@ -36,12 +36,17 @@ type Vendor struct {
 	// are fetched and expire, signatures over the body. The error is a *fault.Fault where its class is known; else it is
 	// the credential's. r's URL is shared and must not be changed; c is never nil. nil: Options.AuthHeader.
 	Authorize func(ctx context.Context, r *http.Request, body []byte, c *Credential) error
+	// SignsBody: Authorize needs the body that it is given. Requests whose body is sent while it comes are then not possible.
+	SignsBody bool
 	// Frame turns a 2xx body of the vendor's own framing into server-sent events (Bedrock); nil: it is JSON or they are already.
 	Frame func(header http.Header, body io.ReadCloser, stream bool) io.ReadCloser
 	// Code reads an error's code where it is not in the usual places of its body (x-amzn-errortype); empty or nil: it is there.
 	Code func(header http.Header, body []byte) string
 	// Faults stand before the common table, for words that mean something else here.
 	Faults []Entry
+	// Stores says where things of a kind are kept that only this provider has (files, batches, uploads), by OpenAI's API:
+	// path and query as of Place; nil: it has none.
+	Stores func(kind string) (path, query string)
 	// Models is how the model list is asked for and read; nil: GET models in OpenAI's form.
 	Models *ModelList
 }

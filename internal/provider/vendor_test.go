@@ -93,7 +93,7 @@ func TestVendorShapesTheExchange(t *testing.T) {
 
 func TestVendorDefaults(t *testing.T) {
 	c := newClient(t, "http://up.test", nil, nil)
-	if got := c.Speaks("m"); !slices.Equal(got, []string{"chat", "completions", "embeddings"}) {
+	if got := c.Speaks("m"); !slices.Equal(got, append([]string{"chat", "completions", "embeddings"}, Asides()...)) {
 		t.Errorf("speaks %q", got)
 	}
 	if q := c.Quirks("m"); c.Maker("m") != "" || c.OmitsModel("chat", "m") || q.MaxTokensField != "" || q.Refuses != nil {

@@ -25,6 +25,7 @@ const (
 // safe for concurrent use. The zero Latency has measured nothing.
 type Latency struct {
 	firstContent, total average
+	pace                pace
 	histogram           // of first bytes
 	// stream has the time to a stream's first content event, plain that to a plain answer.
 	stream, plain histogram
@@ -33,6 +34,7 @@ type Latency struct {
 // Add takes one answer's times, all from the start of its attempt; one that is 0 or less was not measured.
 func (l *Latency) Add(firstByte, firstContent, total time.Duration) {
 	l.firstContent.add(firstContent)
+	l.pace.add(firstContent)
 	l.total.add(total)
 	l.histogram.add(firstByte)
 }
@@ -45,6 +47,9 @@ func (l *Latency) AddContent(d time.Duration, stream bool) { l.content(stream).a
 func (l *Latency) AtLeast(d time.Duration, stream bool) {
 	if l.firstContent.n > 0 && d > l.firstContent.mean {
 		l.firstContent.add(d)
+	}
+	if l.pace.n > 0 && d > l.pace.mean {
+		l.pace.add(d)
 	}
 	h := l.content(stream)
 	known := h.samples
@@ -108,6 +113,10 @@ func (h *histogram) percentile(percent int) (time.Duration, bool) {
 func (l *Latency) FirstContent() (time.Duration, bool) {
 	return l.firstContent.mean, l.firstContent.n > 0
 }
+
+// Pace is the time to first content as routing goes by it (R50): the moving average of FirstContent, which believes at once
+// that a target has become quicker; false if none was measured.
+func (l *Latency) Pace() (time.Duration, bool) { return l.pace.mean, l.pace.n > 0 }
 
 // Total is the moving average of a whole answer's time; false if none was measured.
 func (l *Latency) Total() (time.Duration, bool) { return l.total.mean, l.total.n > 0 }

@@ -22,6 +22,8 @@ type Inventory struct {
 	ByModel map[string][]string
 	// Providers are all configured ones, in config order.
 	Providers []ProviderModels
+	// AnyStale is true when some provider's models are stale.
+	AnyStale bool
 }
 
 // ProviderModels is one provider in an Inventory.

@@ -10,9 +10,15 @@ import (
 // metric labels.
 const OtherLabel = "other"
 
-// Resolution is the ordered list of targets for one model name. Targets belongs to the table: read only.
+// Resolution is the list of targets for one model name: as declared, until Arrange orders it.
 type Resolution struct {
+	// Targets may belong to the table: read only.
 	Targets []Target
+	// Strategy orders them, with the weights of Auto; Groups are those that they stand in. A request may set another
+	// strategy before Arrange (Use).
+	Strategy Strategy
+	Auto     Weights
+	Groups   []Group
 	// On are the targets that wait for a refusal; read only, too.
 	On []Target
 	// HoldDown is the virtual model's (R34).
@@ -24,6 +30,11 @@ type Resolution struct {
 	Resume bool
 	// Order says why Targets stand as they do.
 	Order Order
+	mine  bool // Targets are this request's own
+	// Dropped are the targets that policies, preferences and keys took out.
+	Dropped []Drop
+	// Affinity is the model's (R47).
+	Affinity Affinity
 }
 
 // Order is why targets stand in the order that they do (R72).
@@ -34,14 +45,25 @@ const (
 	NoOrder      Order = iota
 	AsDeclared         // in the virtual model
 	Drawn              // by weight
-	HeldBack           // as declared or drawn, with the first one put second by hold_down
+	HeldBack           // by the strategy, with the first one put second by hold_down
 	AsNamed            // the name says provider and model; failover rules follow
 	AsConfigured       // the providers that have the id, as they stand in the configuration; failover rules follow
+	Preferred          // as the request's own order says
+	InTurn             // round robin
+	Quickest           // by time to first content
+	Idlest             // by requests in flight
+	Cheapest           // by expected cost
+	Scored             // by the score of strategy auto
+	Nested             // as declared, with models within it that have strategies of their own
+	Affine             // by the strategy, with the one first that served the conversation last
 )
 
 // String is the word of the admin API.
 func (o Order) String() string {
-	return [...]string{"", "declared", "weighted", "hold_down", "provider_model", "model_id"}[o]
+	return [...]string{
+		"", "declared", "weighted", "hold_down", "provider_model", "model_id", "preferred", "round_robin", "least_latency",
+		"least_busy", "least_cost", "auto", "nested", "affinity",
+	}[o]
 }
 
 // Len is how many targets there are, those for refusals included.
@@ -65,9 +87,11 @@ func (r *Resolution) Hold(now time.Time, closed func(provider, model string) tim
 	if at := closed(first.Provider, first.Model); at.IsZero() || now.Sub(at) >= r.HoldDown {
 		return
 	}
-	held := slices.Clone(r.Targets) // they belong to the table
-	held[0], held[1] = held[1], held[0]
-	r.Targets, r.Order = held, HeldBack
+	if !r.mine {
+		r.Targets, r.mine = slices.Clone(r.Targets), true
+	}
+	r.Targets[0], r.Targets[1] = r.Targets[1], r.Targets[0]
+	r.Order = HeldBack
 }
 
 // Outcome says how a name was resolved.
@@ -83,13 +107,12 @@ const (
 
 // Resolve finds the targets of a model name (CONTRACT §3 "Model names"): a virtual model; provider/model, if the
 // first segment is a configured provider; or a bare upstream id at every provider that has it, in config order.
-// Failover rules follow for the last two; they are not transitive. rnd gives numbers in [0,1) for weighted
-// strategies and is called only for those.
-func (t *Table) Resolve(inv *Inventory, name string, rnd func() float64) (Resolution, Outcome) {
+// Failover rules follow for the last two; they are not transitive. The targets stand as declared; Arrange orders them.
+func (t *Table) Resolve(inv *Inventory, name string) (Resolution, Outcome) {
 	if v, ok := t.Virtual[name]; ok {
-		r := Resolution{Targets: v.order(rnd), On: v.On, HoldDown: v.HoldDown, Label: v.Name, Hedge: v.Hedge, Resume: v.Resume, Order: AsDeclared}
-		if v.Strategy == Weighted {
-			r.Order = Drawn
+		r := Resolution{
+			Targets: v.Targets, Strategy: v.Strategy, Auto: v.Auto, Groups: v.Groups, On: v.On, HoldDown: v.HoldDown,
+			Label: v.Name, Hedge: v.Hedge, Resume: v.Resume, Order: AsDeclared, Affinity: v.Affinity,
 		}
 		if t.anyDisabled(r.Targets) {
 			r.Targets = t.enabled(r.Targets)
@@ -127,7 +150,7 @@ func (t *Table) byOwnName(inv *Inventory, name string) ([]Target, string) {
 			if inv.Has(provider, model) {
 				label = name
 			}
-			return []Target{{Provider: provider, Model: model, Timeouts: p.Timeouts}}, label
+			return []Target{t.named(p, model)}, label
 		}
 	}
 	if inv == nil {
@@ -136,10 +159,16 @@ func (t *Table) byOwnName(inv *Inventory, name string) ([]Target, string) {
 	var out []Target
 	for _, provider := range inv.ByModel[name] {
 		if p := t.provider(provider); p != nil {
-			out = append(out, Target{Provider: provider, Model: name, Timeouts: p.Timeouts})
+			out = append(out, t.named(p, name))
 		}
 	}
 	return out, name
+}
+
+// named is the target of a model called by its own name.
+func (t *Table) named(p *Provider, model string) Target {
+	facts := t.Facts.Facts(p.Name, model)
+	return Target{Provider: p.Name, Model: model, Timeouts: p.LimitsFor(facts), Facts: facts}
 }
 
 // withFailover appends the manual rules of the name asked for and of the targets it resolved to.
@@ -163,6 +192,7 @@ next:
 				continue next
 			}
 		}
+		f.Rule = true
 		to = append(to, f)
 	}
 	return to
@@ -206,39 +236,6 @@ func (t *Table) enabled(targets []Target) []Target {
 		}
 	}
 	return out
-}
-
-// order applies the strategy: ordered as declared; weighted draws without replacement, so that the share of first
-// places is the weights', and the rest follow by the same rule (R50).
-func (v *Virtual) order(rnd func() float64) []Target {
-	if v.Strategy != Weighted || len(v.Targets) < 2 {
-		return v.Targets
-	}
-	out := make([]Target, len(v.Targets))
-	copy(out, v.Targets)
-	for i := range len(out) - 1 {
-		j := i + pick(out[i:], rnd())
-		// Rotate rather than swap, so that those not drawn keep their declared order among equals.
-		drawn := out[j]
-		copy(out[i+1:j+1], out[i:j])
-		out[i] = drawn
-	}
-	return out
-}
-
-// pick draws an index by weight; r is in [0,1).
-func pick(targets []Target, r float64) int {
-	total := 0.0
-	for i := range targets {
-		total += weight(&targets[i])
-	}
-	r *= total
-	for i := range targets {
-		if r -= weight(&targets[i]); r < 0 {
-			return i
-		}
-	}
-	return len(targets) - 1
 }
 
 func weight(t *Target) float64 {

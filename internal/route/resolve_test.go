@@ -58,7 +58,7 @@ func TestResolve(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, outcome := table().Resolve(inventory, tt.model, nil)
+			r, outcome := table().Resolve(inventory, tt.model)
 			var got []string
 			for _, tg := range r.Targets {
 				got = append(got, tg.String())
@@ -74,10 +74,10 @@ func TestResolve(t *testing.T) {
 }
 
 func TestResolveWithoutInventory(t *testing.T) {
-	if _, outcome := table().Resolve(nil, "gpt-4o", nil); outcome != NotFound {
+	if _, outcome := table().Resolve(nil, "gpt-4o"); outcome != NotFound {
 		t.Errorf("bare id: %v, want not found", outcome)
 	}
-	if r, outcome := table().Resolve(nil, "openai/gpt-4o", nil); outcome != Found || r.Label != OtherLabel {
+	if r, outcome := table().Resolve(nil, "openai/gpt-4o"); outcome != Found || r.Label != OtherLabel {
 		t.Errorf("provider/model: %v %q", outcome, r.Label)
 	}
 }
@@ -89,8 +89,11 @@ func TestWeighted(t *testing.T) {
 	const n = 60000
 	first := map[string]float64{}
 	second := map[string]float64{} // given that a came first
+	c := Circumstances{Random: rng.Float64}
 	for range n {
-		o := v.order(rng.Float64)
+		r := Resolution{Targets: v.Targets, Strategy: v.Strategy}
+		r.Arrange(&c)
+		o := r.Targets
 		if seen := fmt.Sprint(o[0].Model, o[1].Model, o[2].Model); len(seen) != 3 || o[0].Model == o[1].Model || o[1].Model == o[2].Model || o[0].Model == o[2].Model {
 			t.Fatalf("not a permutation: %s", seen)
 		}

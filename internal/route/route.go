@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"time"
 
+	"evergate/internal/modelfacts"
 	"evergate/internal/wire"
 )
 
@@ -41,9 +42,27 @@ type Target struct {
 	On Refusal
 	// BaseModel is the model that a deployment's name hides, whose facts apply; empty: Model.
 	BaseModel string
+	// Facts are what is known of the model there; nil: nothing.
+	Facts *modelfacts.Facts
 	// MaxTokensField and DeveloperRole override the provider's quirks (wire.Quirks); empty and nil: they stand.
 	MaxTokensField string
 	DeveloperRole  *bool
+	// Group is the number of the group that it stands in, from 1; 0: none. The targets of a group stand together.
+	Group uint16
+	// Stale: its provider's models are stale, and it stands behind the others for that (StaleLast).
+	Stale bool
+	// Rule: a failover rule added it to what the name stands for.
+	Rule bool
+	// Unlisted: a client named it as one more model, and no provider is known to have it: it must not become a label.
+	Unlisted bool
+}
+
+// Window is how many tokens a prompt may have there; 0: unknown.
+func (t *Target) Window() int64 {
+	if t.Facts == nil {
+		return 0
+	}
+	return t.Facts.ContextWindow
 }
 
 // String is provider/model.
@@ -86,20 +105,15 @@ func (t *Target) Serves(other *Target) bool {
 	return cmp.Or(t.BaseModel, t.Model) == cmp.Or(other.BaseModel, other.Model)
 }
 
-// Strategy is how a virtual model orders its targets.
-type Strategy uint8
-
-// The strategies that exist.
-const (
-	Ordered Strategy = iota
-	Weighted
-)
-
 // Virtual is a virtual model.
 type Virtual struct {
 	Name     string
 	Strategy Strategy
 	Targets  []Target
+	// Auto are the weights of strategy Auto.
+	Auto Weights
+	// Groups are the virtual models that stand among Targets, those within them included (Target.Group).
+	Groups []Group
 	// On are targets for refusals, in order; each says for which.
 	On []Target
 	// HoldDown is how long a first target stays second after its breaker closed (R34); 0 = off.
@@ -107,6 +121,10 @@ type Virtual struct {
 	// Hedge is R71's, Resume R70's `continue`.
 	Hedge  Hedge
 	Resume bool
+	// Policy holds for its requests, by name; empty: none of its own.
+	Policy string
+	// Affinity is R47's.
+	Affinity Affinity
 }
 
 // Provider is what routing needs to know of one.
@@ -114,8 +132,13 @@ type Provider struct {
 	Name     string
 	Disabled bool
 	Timeouts Timeouts
+	// Thinking are its limits for models that are known to reason (R56).
+	Thinking Timeouts
 	// Models are the configured ids; empty: discovered.
 	Models []string
+	// Attributes are for policies; BYOK is about callers' keys.
+	Attributes Attributes
+	BYOK       BYOK
 }
 
 // Table is the frozen routing part of a configuration; Providers in config order.
@@ -124,6 +147,21 @@ type Table struct {
 	Virtual   map[string]*Virtual
 	// Failover: provider/model or bare id to further targets (CONTRACT §2 `failover:`).
 	Failover map[string][]Target
+	// Policies by name; Policy is the one of every request, empty: none.
+	Policies map[string]*Policy
+	Policy   string
+	// BYOK: some provider does not leave it to callers whether they bring a key.
+	BYOK bool
+	// Facts are what is known of models; nil: nothing.
+	Facts *modelfacts.Book
+}
+
+// LimitsFor are the provider's limits for a model of which so much is known.
+func (p *Provider) LimitsFor(facts *modelfacts.Facts) Timeouts {
+	if facts != nil && facts.Reasoning == modelfacts.Yes {
+		return p.Thinking
+	}
+	return p.Timeouts
 }
 
 // TimeoutsOf are a provider's own limits; the built-in ones where it is not configured.

@@ -33,7 +33,8 @@ func TestUnderstandIsWhatResolveGoesBy(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			u := table.Understand(inventory, tt.name)
-			r, outcome := table.Resolve(inventory, tt.name, func() float64 { return 0.9 })
+			r, outcome := table.Resolve(inventory, tt.name)
+			r.Arrange(&Circumstances{Random: func() float64 { return 0.9 }})
 			if u.By != tt.by || u.Own != tt.own || r.Order != tt.order {
 				t.Errorf("%q, own %d, order %v", u.By, u.Own, r.Order)
 			}

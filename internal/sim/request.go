@@ -63,13 +63,15 @@ func (s *Simulation) arrive(index int) {
 	if c.Clients == 0 {
 		s.arriveNext(index, s.now)
 	}
-	resolved, outcome := s.scenario.Gateway.Table.Resolve(s.scenario.Gateway.Inventory, c.Model, s.engine)
+	resolved, outcome := s.scenario.Gateway.Table.Resolve(s.scenario.Gateway.Inventory, c.Model)
 	r := s.request(index)
 	s.open++
-	if outcome != route.Found { // 404: nobody is to blame, and nobody is asked
+	s.police(c.Model, &resolved)
+	if outcome != route.Found || len(resolved.Targets) == 0 { // 404 or 403: nobody is to blame, and nobody is asked
 		s.end(r, end{ending: failover.PassBack})
 		return
 	}
+	s.arrange(&resolved)
 	resolved.Hold(s.time(), s.closedAt)
 	r.hedge = resolved.Hedge
 	r.prepare(resolved.Targets)

@@ -35,9 +35,10 @@ type Simulation struct {
 	budget    *resilience.Budget
 	recent    recent // R53
 	hedging   *resilience.Budget
-	lately    recent // R71
-	waiting   int    // requests between two attempts
-	open      int    // requests under way
+	lately    recent            // R71
+	waiting   int               // requests between two attempts
+	open      int               // requests under way
+	turns     map[string]uint64 // requests whose targets were arranged, by model
 
 	free    []*request
 	lives   uint64
@@ -68,7 +69,7 @@ type place struct {
 // New sets a scenario up. random gives the numbers that decide everything that is left to chance.
 func New(s *Scenario, random Source) *Simulation {
 	x := &Simulation{
-		scenario: s, start: time.Unix(0, 0).UTC(), byName: map[string]*provider{}, places: map[placeKey]*place{},
+		scenario: s, start: time.Unix(0, 0).UTC(), byName: map[string]*provider{}, places: map[placeKey]*place{}, turns: map[string]uint64{},
 		engine: random(engineStream),
 	}
 	x.budget, x.hedging = resilience.NewBudget(x.start), resilience.NewHedgeBudget(x.start)

@@ -22,7 +22,7 @@ func sampleRequest() *journal.Request {
 		ID: "req_0123456789abcdef", Dialect: "chat", Stream: true, Key: "ci", Asked: "fast", Route: "fast",
 		Provider: "openai", Model: "gpt-4o-mini", Status: 200, Committed: true,
 		Duration: 1234567 * time.Microsecond, FirstContent: 234500 * time.Microsecond, Overhead: 123 * time.Microsecond,
-		Usage: journal.Usage{Known: true, Input: 123, Output: 456}, Finish: "stop", UpstreamRequestID: "req_abc",
+		Usage: journal.Usage{Known: true, Input: 123, Output: 456}, Finish: "stop", UpstreamRequestID: "req_abc", Affinity: "hit",
 		Trail: []journal.Step{
 			{Provider: "groq", Model: "llama-3.3", Status: 503, Reason: "upstream_error", Message: "overloaded"},
 			{Provider: "openai", Model: "gpt-4o-mini", Status: 200, Reason: "ok"},

@@ -29,6 +29,7 @@ type Metrics struct {
 	attempts  *handles[attemptKey, attemptMetrics]
 	failovers *handles[failoverKey, prometheus.Counter]
 	tokens    *handles[tokenKey, prometheus.Counter]
+	affinity  *handles[affinityKey, affinityMetrics]
 	moves     *handles[moveKey, prometheus.Counter]
 	probes    *handles[probeKey, prometheus.Counter]
 
@@ -53,10 +54,12 @@ type (
 		count              prometheus.Counter
 		duration, firstAns prometheus.Observer // the provider's
 	}
-	failoverKey struct{ from, to, reason string }
-	tokenKey    struct{ provider, model, kind string }
-	moveKey     struct{ provider, to string }
-	probeKey    struct{ provider, result string }
+	failoverKey     struct{ from, to, reason string }
+	tokenKey        struct{ provider, model, kind string }
+	affinityKey     struct{ model, result string }
+	affinityMetrics struct{ count, input, cached prometheus.Counter }
+	moveKey         struct{ provider, to string }
+	probeKey        struct{ provider, result string }
 )
 
 // Buckets. A language model answers in a tenth of a second to ten minutes, in seconds mostly; the gateway itself in
@@ -128,6 +131,18 @@ func NewMetrics(registry *prometheus.Registry, live Live) *Metrics {
 		return tokens.WithLabelValues(valid(k.provider), valid(k.model), valid(k.kind))
 	}, func(k tokenKey) tokenKey { k.model = other; return k })
 
+	affinity := counters("affinity_total", "Requests of conversations that were answered, by whether the target that had served the conversation last did: hit, moved to another, or miss (none was remembered).",
+		"model", "result")
+	prompt := counters("affinity_prompt_tokens_total", "Input tokens of the requests in evergate_affinity_total, as upstreams counted them: cached_input is a part of input.",
+		"model", "result", "kind")
+	m.affinity = newHandles(func(k affinityKey) affinityMetrics {
+		model, result := valid(k.model), valid(k.result)
+		return affinityMetrics{
+			count: affinity.WithLabelValues(model, result),
+			input: prompt.WithLabelValues(model, result, "input"), cached: prompt.WithLabelValues(model, result, "cached_input"),
+		}
+	}, func(k affinityKey) affinityKey { k.model = other; return k })
+
 	moves := counters("circuit_breaker_transitions_total", "Transitions of a provider's circuit breaker.", "provider", "to")
 	m.moves = newHandles(func(k moveKey) prometheus.Counter {
 		return moves.WithLabelValues(valid(k.provider), valid(k.to))
@@ -185,6 +200,19 @@ func (m *Metrics) RequestEnded(r *journal.Request) {
 	}
 	if r.Dropped > 0 {
 		m.dropped.Add(float64(r.Dropped))
+	}
+	if r.Affinity != "" {
+		m.stayed(r)
+	}
+}
+
+// stayed counts a request of a conversation, and what of its prompt was in its provider's cache (R47).
+func (m *Metrics) stayed(r *journal.Request) {
+	h := m.affinity.get(affinityKey{r.Route, r.Affinity})
+	h.count.Inc()
+	if r.Usage.Known && r.Usage.Input > 0 {
+		h.input.Add(float64(r.Usage.Input))
+		h.cached.Add(float64(max(r.Usage.CachedInput, 0)))
 	}
 }
 

@@ -26,8 +26,14 @@ type Request struct {
 	Previous string
 	// Background: the client wants an id now and fetches the answer later. Stateless: the answer is not to be kept.
 	Background, Stateless bool
+	// Prefers: the body has members that are the gateway's own, "provider" or "models" (CONTRACT §3 "Request control").
+	Prefers bool
 	// Carry lets DecodeRequest leave texts in Body (see Texts); the request then holds for as long as Body does.
 	Carry bool
+	// Raw: what is asked for is no JSON but sound or plain text (Opaque).
+	Raw bool
+	// ContentType is the body's where it is a form (Former), its boundary included; empty: it is JSON.
+	ContentType string
 	// Spans belongs to the dialect that read the request: places in Body that Rewrite changes.
 	Spans Spans
 }
@@ -45,6 +51,9 @@ type Spans struct {
 	// StreamOptions is the value of "stream_options" (an object, or null), IncludeUsage the value of its
 	// "include_usage".
 	StreamOptions, IncludeUsage Span
+	// Turns is the value of the member that has the conversation, for a Conversing dialect; its inside was looked at once, and
+	// need not be again.
+	Turns Span
 	// Insert is the offset just after the opening brace of the body.
 	Insert int
 	// Empty is true when the body is an object without members.

@@ -39,7 +39,8 @@ const (
 
 // New makes the vendor. The base URL ends with /openai. The error is about Entra.
 func New(o Options) (*provider.Vendor, error) {
-	a := &api{version: o.APIVersion, generations: o.API}
+	a := &api{version: o.APIVersion}
+	a.spoken = provider.Spoken(o.API, "completions", "embeddings", "images", "image_edits", "speech", "transcriptions", "translations")
 	a.dated = o.APIVersion != "" && o.APIVersion[0] >= '0' && o.APIVersion[0] <= '9'
 	if o.APIVersion != "" && o.APIVersion != "v1" {
 		a.query = "api-version=" + url.QueryEscape(o.APIVersion)
@@ -51,6 +52,7 @@ func New(o Options) (*provider.Vendor, error) {
 		Maker:      func(string) llm.Vendor { return llm.OpenAI },
 		Quirks:     a.quirks,
 		Place:      a.place,
+		Stores:     a.stores,
 		Faults:     faults(),
 		Models:     &provider.ModelList{}, // there is a list of models, but none of deployments
 	}
@@ -68,7 +70,7 @@ type api struct {
 	// dated: the one of deployments, of which there is a version for many a date.
 	dated          bool
 	version, query string
-	generations    string // Options.API
+	spoken         func(auto []string) []string
 }
 
 // since says whether the API has what the dated one has had since a version.
@@ -81,6 +83,8 @@ func (a *api) place(dialect, deployment string, _ bool) (path, query string) {
 		path = "/chat/completions"
 	case "completions", "embeddings", "responses":
 		path = "/" + dialect
+	case "images", "image_edits", "speech", "transcriptions", "translations":
+		path = provider.Aside(dialect)
 	default:
 		return "", ""
 	}
@@ -93,13 +97,21 @@ func (a *api) place(dialect, deployment string, _ bool) (path, query string) {
 	return path, a.query
 }
 
+// stores says where the resource keeps files and batches.
+func (a *api) stores(kind string) (path, query string) {
+	if a.dated {
+		return "/" + kind, a.query
+	}
+	return "/v1/" + kind, a.query
+}
+
 // speaks goes by the deployment's name, which often is the model's.
 func (a *api) speaks(deployment string) []string {
 	auto := []string{"chat"}
 	if a.since(sinceResponses) {
 		auto = provider.ReadOpenAIModel(deployment).Speaks()
 	}
-	return append(provider.Generations(a.generations, auto), "completions", "embeddings")
+	return a.spoken(auto)
 }
 
 // quirks are OpenAI's where the deployment's name tells of one of its newer models. Of others nothing is known: they

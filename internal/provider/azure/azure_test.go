@@ -42,6 +42,10 @@ func TestPlace(t *testing.T) {
 		{"2024-10-21", "embeddings", "my d/x", "/deployments/my%20d%2Fx/embeddings", "api-version=2024-10-21"},
 		{"2025-03-01-preview", "responses", "d", "/responses", "api-version=2025-03-01-preview"},
 		{"2024-10-21&x=1", "chat", "d", "/deployments/d/chat/completions", "api-version=2024-10-21%26x%3D1"},
+		{"", "speech", "d", "/v1/audio/speech", ""},
+		{"2024-10-21", "transcriptions", "d", "/deployments/d/audio/transcriptions", "api-version=2024-10-21"},
+		{"2025-04-01-preview", "image_edits", "d", "/deployments/d/images/edits", "api-version=2025-04-01-preview"},
+		{"", "rerank", "d", "", ""},
 		{"", "messages", "d", "", ""},
 	} {
 		if path, query := vendor(t, Options{APIVersion: tc.version}).Place(tc.dialect, tc.deployment, false); path != tc.path || query != tc.query {
@@ -62,7 +66,7 @@ func TestSpeaks(t *testing.T) {
 		{"2025-03-01-preview", "", "my-gpt", []string{"chat", "responses", "completions", "embeddings"}},
 		{"2025-03-01-preview", "responses", "my-gpt", []string{"responses", "completions", "embeddings"}},
 	} {
-		if got := vendor(t, Options{APIVersion: tc.version, API: tc.api}).Speaks(tc.deployment); !slices.Equal(got, tc.want) {
+		if got := vendor(t, Options{APIVersion: tc.version, API: tc.api}).Speaks(tc.deployment); !slices.Equal(got, append(tc.want, "images", "image_edits", "speech", "transcriptions", "translations")) {
 			t.Errorf("%+v: %q", tc, got)
 		}
 	}

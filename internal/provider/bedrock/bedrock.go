@@ -52,7 +52,7 @@ func New(o Options) (*provider.Vendor, error) {
 	if (o.AccessKeyID == "") != (o.SecretAccessKey == "") {
 		return nil, errors.New("an AWS access key is an id and a secret; one of the two is missing")
 	}
-	v.Authorize = newSigner(o).authorize
+	v.Authorize, v.SignsBody = newSigner(o).authorize, true
 	return v, nil
 }
 

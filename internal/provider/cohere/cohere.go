@@ -18,7 +18,7 @@ const list = "../v1/models?page_size=1000"
 
 // New makes the vendor. The base URL ends with /v2.
 func New() *provider.Vendor {
-	speaks := []string{"cohere", "cohere_embed"}
+	speaks := []string{"cohere", "cohere_embed", "rerank"}
 	return &provider.Vendor{
 		Name:   "cohere",
 		Speaks: func(string) []string { return speaks },
@@ -29,6 +29,8 @@ func New() *provider.Vendor {
 				return "/chat", ""
 			case "cohere_embed":
 				return "/embed", ""
+			case "rerank":
+				return "/rerank", ""
 			}
 			return "", ""
 		},
@@ -48,7 +50,7 @@ func faults() []provider.Entry {
 	}
 }
 
-// readModels reads one page of GET /v1/models. Models that can neither talk nor embed are left out.
+// readModels reads one page of GET /v1/models. Models that can neither talk nor embed nor rank are left out.
 func readModels(body []byte) (ids []string, next string, err error) {
 	var page struct {
 		Models *[]struct {
@@ -64,7 +66,7 @@ func readModels(body []byte) (ids []string, next string, err error) {
 		return nil, "", errors.New("no models")
 	}
 	for _, m := range *page.Models {
-		if m.Endpoints == nil || slices.Contains(m.Endpoints, "chat") || slices.Contains(m.Endpoints, "embed") {
+		if m.Endpoints == nil || slices.Contains(m.Endpoints, "chat") || slices.Contains(m.Endpoints, "embed") || slices.Contains(m.Endpoints, "rerank") {
 			ids = append(ids, m.Name)
 		}
 	}

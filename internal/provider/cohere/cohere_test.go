@@ -15,7 +15,7 @@ import (
 func TestFaults(t *testing.T) { providertest.Faults(t, New()) }
 
 func TestPlace(t *testing.T) {
-	for dialect, want := range map[string]string{"cohere": "/chat", "cohere_embed": "/embed", "chat": ""} {
+	for dialect, want := range map[string]string{"cohere": "/chat", "cohere_embed": "/embed", "rerank": "/rerank", "chat": ""} {
 		if path, query := New().Place(dialect, "m", true); path != want || query != "" {
 			t.Errorf("%s: %q %q", dialect, path, query)
 		}
@@ -24,8 +24,8 @@ func TestPlace(t *testing.T) {
 
 func TestModels(t *testing.T) {
 	ids, next, err := New().Models.Read([]byte(`{"models":[{"name":"command-a-03-2025","endpoints":["generate","chat"]},
-		{"name":"embed-v4.0","endpoints":["embed"]},{"name":"rerank-v3.5","endpoints":["rerank"]},{"name":"x"}],"next_page_token":"a&b"}`))
-	if err != nil || next != "../v1/models?page_size=1000&page_token=a%26b" || !slices.Equal(ids, []string{"command-a-03-2025", "embed-v4.0", "x"}) {
+		{"name":"embed-v4.0","endpoints":["embed"]},{"name":"rerank-v3.5","endpoints":["rerank"]},{"name":"x"},{"name":"y","endpoints":["classify"]}],"next_page_token":"a&b"}`))
+	if err != nil || next != "../v1/models?page_size=1000&page_token=a%26b" || !slices.Equal(ids, []string{"command-a-03-2025", "embed-v4.0", "rerank-v3.5", "x"}) {
 		t.Errorf("%q, %q, %v", ids, next, err)
 	}
 	if _, next, err := New().Models.Read([]byte(`{"models":[]}`)); err != nil || next != "" {

@@ -42,9 +42,8 @@ func New(o Options) *provider.Vendor {
 	return v
 }
 
-// speaks completes the dialects of generations, of which the configuration may name the one to use.
+// speaks completes the dialects of generations, of which the configuration may name the one to use, by those beside them.
 func speaks(api string, auto func(model string) []string) func(string) []string {
-	return func(model string) []string {
-		return append(provider.Generations(api, auto(model)), "completions", "embeddings")
-	}
+	spoken := provider.Spoken(api, append([]string{"completions", "embeddings"}, provider.Asides()...)...)
+	return func(model string) []string { return spoken(auto(model)) }
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"evergate/internal/llm"
+	"evergate/internal/provider"
 )
 
 // CONTRACT §2: api is auto, chat or responses; auto is the caller's own dialect where the provider has it, else chat.
@@ -28,6 +29,7 @@ func TestSpeaks(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			v := New(Options{Type: tc.kind, API: tc.api})
+			tc.want = append(tc.want, provider.Asides()...)
 			for range 2 { // one answer does not spoil the next
 				if got := v.Speaks(tc.model); !slices.Equal(got, tc.want) {
 					t.Errorf("%q, want %q", got, tc.want)
@@ -46,6 +48,8 @@ func TestPlace(t *testing.T) {
 	v := New(Options{Type: "openai"})
 	for dialect, want := range map[string]string{
 		"chat": "/chat/completions", "responses": "/responses", "completions": "/completions", "embeddings": "/embeddings",
+		"images": "/images/generations", "image_edits": "/images/edits", "speech": "/audio/speech", "transcriptions": "/audio/transcriptions",
+		"translations": "/audio/translations", "moderations": "/moderations", "rerank": "/rerank",
 		"messages": "", "gemini": "",
 	} {
 		if path, _ := v.Place(dialect, "m", false); path != want {

@@ -32,6 +32,9 @@ func readRequest(body []byte, streams bool) (wire.Request, error) {
 			q.Stream = value && streams
 		case "messages":
 			messages = r.Kind()
+			q.Spans.Turns = wire.Place(&r)
+		case "provider", "models":
+			q.Prefers = true
 			r.Skip()
 		default:
 			r.Skip()

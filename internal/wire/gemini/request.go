@@ -15,7 +15,7 @@ func readGenerate(body []byte) (wire.Request, error) {
 		switch key {
 		case "contents":
 			contents = r.Kind()
-			r.Skip()
+			q.Spans.Turns = wire.Place(r)
 		case "generationConfig":
 			readCandidateCount(&q, r)
 		default:
@@ -83,6 +83,7 @@ func walk(q *wire.Request, read func(key string, r *jsonscan.Reader)) error {
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		q.Spans.Empty = false
 		if name := string(camel(key)); name != "model" {
+			q.Prefers = q.Prefers || name == "provider" || name == "models"
 			read(name, &r)
 			continue
 		}

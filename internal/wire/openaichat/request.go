@@ -52,10 +52,13 @@ func readRequest(body []byte, how reading) (wire.Request, error) {
 			q.Spans.IncludeUsage, q.AskedUsage = include.span, include.asked
 		case "messages":
 			messages = r.Kind()
-			r.Skip()
+			q.Spans.Turns = wire.Place(&r)
 		case "n":
 			n, _ := r.Int()
 			q.Choices = int(min(max(n, 0), 64))
+		case "provider", "models":
+			q.Prefers = true
+			r.Skip()
 		default:
 			r.Skip()
 		}

@@ -30,7 +30,7 @@ func readRequest(body []byte) (wire.Request, error) {
 			q.Stream, _ = r.Bool()
 		case "input":
 			input = r.Kind()
-			r.Skip()
+			q.Spans.Turns = wire.Place(&r)
 		case "previous_response_id":
 			q.Previous, _ = r.Text()
 		case "conversation", "prompt":
@@ -43,6 +43,9 @@ func readRequest(body []byte) (wire.Request, error) {
 		case "store":
 			store, said := r.Bool()
 			q.Stateless = said && !store
+		case "provider", "models":
+			q.Prefers = true
+			r.Skip()
 		default:
 			r.Skip()
 		}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package health
+
+// slack is how much slower this build may be.
+const slack = 1

@@ -1,0 +1,59 @@
+package modelfacts
+
+// Said is what a user says of a model, at one provider or, if Provider is empty, at any.
+type Said struct {
+	Provider, Model string
+	Override        Override
+}
+
+// Book is the catalogue for one configuration: its providers, and what the user says. It is frozen once made, and safe for
+// concurrent use; a nil Book knows nothing.
+type Book struct {
+	catalogue *Catalogue
+	kinds     map[string]string // type by provider
+	said      map[key]*Facts    // by provider and model
+}
+
+// NewBook makes a book. kinds gives each provider's type or preset. What is said of a model at one provider stands before
+// what is said of it at any, and both before the catalogue, field by field. A model is meant by the id that the target has
+// it by (or its base_model); what is said of gpt-4o says nothing of gpt-4o-2024-11-20.
+func NewBook(c *Catalogue, kinds map[string]string, said []Said) *Book {
+	b := &Book{catalogue: c, kinds: kinds, said: map[key]*Facts{}}
+	lay := func(provider string, s *Said) {
+		var known Facts
+		if f := b.Facts(provider, s.Model); f != nil {
+			known = *f
+		}
+		known = s.Override.over(known)
+		b.said[key{provider, s.Model}] = &known
+	}
+	for i := range said {
+		if said[i].Provider == "" {
+			for provider := range kinds {
+				lay(provider, &said[i])
+			}
+		}
+	}
+	for i := range said {
+		if said[i].Provider != "" {
+			lay(said[i].Provider, &said[i])
+		}
+	}
+	return b
+}
+
+// Facts gives what is known of a model at a configured provider; nil: nothing. It costs a few map lookups, and allocates
+// nothing. The caller gives a target's base_model where it has one.
+func (b *Book) Facts(provider, model string) *Facts {
+	if b == nil {
+		return nil
+	}
+	if f := b.said[key{provider, model}]; f != nil {
+		return f
+	}
+	kind, configured := b.kinds[provider]
+	if !configured || b.catalogue == nil {
+		return nil
+	}
+	return b.catalogue.Find(kind, model)
+}

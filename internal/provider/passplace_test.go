@@ -1,0 +1,162 @@
+package provider
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func parsedBase(t testing.TB, raw string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestPassPlace(t *testing.T) {
+	t.Parallel()
+	const base = "https://api.example.com/v1"
+	cases := []struct{ name, base, path, query, want string }{
+		{"below the base", base, "/files", "", base + "/files"},
+		{"the query is kept", base, "/files", "limit=2&after=a%2Fb", base + "/files?limit=2&after=a%2Fb"},
+		{"escapes are kept", base, "/models/a%2Fb%20c", "", base + "/models/a%2Fb%20c"},
+		{"a trailing slash is kept", base, "/files/", "", base + "/files/"},
+		{"nothing below", base, "/", "", base + "/"},
+		{"the version segment once", base, "/v1/files", "", base + "/files"},
+		{"the version segment alone", base, "/v1", "", base + "/"},
+		{"another version is a segment", base, "/v2/files", "", base + "/v2/files"},
+		{"v1 as the begin of a word", base, "/v1x/files", "", base + "/v1x/files"},
+		{"a base without a version", "https://api.example.com", "/v1/files", "", "https://api.example.com/v1/files"},
+		{"a verb", base, "/models/m:generate", "", base + "/models/m:generate"},
+		{"dots in names", base, "/models/gpt-4.1..x/...", "", base + "/models/gpt-4.1..x/..."},
+		{"an at sign moves no host", "https://api.example.com", "/@evil.example/x", "", "https://api.example.com/@evil.example/x"},
+		{"a URL as a segment", base, "/fetch/http:%2F%2Fevil.example", "", base + "/fetch/http:%2F%2Fevil.example"},
+		{"a base with a path of its own", "https://proxy.example.com/team/openai/v1", "/v1/files", "", "https://proxy.example.com/team/openai/v1/files"},
+
+		{"dots", base, "/../admin", "", ""},
+		{"dots at the end", base, "/files/..", "", ""},
+		{"one dot", base, "/./files", "", ""},
+		{"encoded dots", base, "/%2e%2e/admin", "", ""},
+		{"half encoded dots", base, "/.%2E/admin", "", ""},
+		{"twice encoded dots", base, "/%252e%252e/admin", "", ""},
+		{"thrice encoded dots", base, "/%25252e%25252e/admin", "", ""},
+		{"encoded slashes around dots", base, "/a%2f..%2f..%2fadmin", "", ""},
+		{"dots with a path parameter", base, "/..;/admin", "", ""},
+		{"encoded dots with a path parameter", base, "/%2e%2e;x=1/admin", "", ""},
+		{"a backslash", base, "/a\\..\\admin", "", ""},
+		{"an encoded backslash", base, "/a%5cb", "", ""},
+		{"a twice encoded backslash", base, "/a%255c..%255cb", "", ""},
+		{"a host by two slashes", base, "//evil.example/x", "", ""},
+		{"a host by an encoded slash", base, "/%2fevil.example/x", "", ""},
+		{"a line break", base, "/a%0d%0aHost:%20evil", "", ""},
+		{"a null byte", base, "/a%00b", "", ""},
+		{"overlong dots", base, "/%c0%ae%c0%ae/admin", "", ""},
+		{"dots behind a percent sign of its own", base, "/%25zz/%252e%252e/%252e%252e/admin", "", ""},
+		{"a percent sign of its own", base, "/models/100%25zz", "", base + "/models/100%25zz"},
+		{"a broken escape", base, "/a%zz", "", ""},
+		{"the version before dots", base, "/v1/../admin", "", ""},
+		{"no slash", base, "files", "", ""},
+		{"an absolute target", base, "http://evil.example/", "", ""},
+		{"nothing at all", base, "", "", ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			u, err := rawPlace(parsedBase(t, c.base), c.path, c.query)
+			if (err == nil) != (c.want != "") {
+				t.Fatalf("got %v, %v", u, err)
+			}
+			if err == nil && u.String() != c.want {
+				t.Errorf("got  %s\nwant %s", u, c.want)
+			}
+		})
+	}
+}
+
+// Whatever a client writes, no server on the way can read the path as one outside of the base.
+func FuzzPassPlace(f *testing.F) {
+	for _, seed := range []string{"/files", "/%2e%2e/x", "/a%2f..%2fb", "//evil/x", "/..;/x", "/a\\b", "/%255c..", "/v1/v1/x", "/@h", "/%c0%ae", "/%25zz/%252e%252e/%252e."} {
+		for i := range 3 {
+			f.Add(seed, uint8(i))
+		}
+	}
+	bases := []*url.URL{parsedBase(f, "https://api.example.com/team/v1"), parsedBase(f, "http://host:8000"), parsedBase(f, "https://h/a%2Fb/v1")}
+	f.Fuzz(func(t *testing.T, p string, which uint8) {
+		base := bases[int(which)%len(bases)]
+		u, err := rawPlace(base, p, "")
+		if err != nil {
+			return
+		}
+		if u.Host != base.Host || u.Scheme != base.Scheme || u.User != nil || u.Opaque != "" {
+			t.Fatalf("%q below %s leads to %s", p, base, u)
+		}
+		read, root := u.EscapedPath(), base.EscapedPath()
+		if !strings.HasPrefix(read, root+"/") {
+			t.Fatalf("%q is not below %s", read, base)
+		}
+		read = strings.TrimPrefix(read, root)
+		for range 5 {
+			seen := strings.ReplaceAll(read, "\\", "/")
+			segments := strings.Split(seen, "/")
+			for i := range segments {
+				segments[i], _, _ = strings.Cut(segments[i], ";")
+			}
+			depth := 0
+			for _, segment := range segments {
+				switch segment {
+				case "", ".":
+				case "..":
+					depth--
+				default:
+					depth++
+				}
+				if depth < 0 {
+					t.Fatalf("%q below %s can be read as %q", p, base, read)
+				}
+			}
+			next := unescaped(read)
+			if next == read {
+				break
+			}
+			read = next
+		}
+	})
+}
+
+func TestLocalize(t *testing.T) {
+	t.Parallel()
+	c := &Client{options: Options{BaseURL: parsedBase(t, "https://api.example.com/v1")}}
+	asked := parsedBase(t, "https://api.example.com/v1/files/f1/content")
+	cases := []struct{ name, location, want string }{
+		{"a whole address", "https://api.example.com/v1/files/f2?x=1", "/files/f2?x=1"},
+		{"a path", "/v1/files/f2", "/files/f2"},
+		{"relative", "other", "/files/f1/other"},
+		{"the host in capitals", "https://API.example.com/v1/a", "/a"},
+		{"outside of the base", "/v2/files", ""},
+		{"beside the base", "/v1evil/files", ""},
+		{"another host", "https://storage.example.net/v1/f2?sig=1", ""},
+		{"another port", "https://api.example.com:8443/v1/a", ""},
+		{"without TLS", "http://api.example.com/v1/a", ""},
+		{"a user", "https://u:p@api.example.com/v1/a", ""},
+		{"another host by two slashes", "//evil.example/v1/a", ""},
+		{"dots that a server may resolve", "/v1/%2e%2e/a", ""},
+		{"no URL", "ht tp://", ""},
+		{"a script", "javascript:alert(1)", ""},
+	}
+	for _, k := range cases {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			h := http.Header{"Location": {k.location}, "Content-Location": {k.location}}
+			c.localize(h, asked)
+			if got := h.Get("Location"); got != k.want {
+				t.Errorf("got %q, want %q", got, k.want)
+			}
+			if _, there := h["Content-Location"]; there != (k.want != "") {
+				t.Errorf("content-location: %v", h)
+			}
+		})
+	}
+}
