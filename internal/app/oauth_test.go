@@ -81,15 +81,25 @@ func (i *issuer) revoke() { i.change(func() { clear(i.given) }) }
 // door lets requests pass that have a good token, or the key. It lists models to everybody.
 type door struct {
 	issuer *issuer
-	behind http.Handler
 	mu     sync.Mutex
+	behind http.Handler
 	shut   bool // no token is good
 	sent   []string
 }
 
+// put has another provider stand behind the door.
+func (d *door) put(behind http.Handler) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.behind = behind
+}
+
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	behind := d.behind
+	d.mu.Unlock()
 	if r.Method == http.MethodGet {
-		d.behind.ServeHTTP(w, r)
+		behind.ServeHTTP(w, r)
 		return
 	}
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -101,7 +111,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	good = good && !d.shut
 	d.mu.Unlock()
 	if good {
-		d.behind.ServeHTTP(w, r)
+		behind.ServeHTTP(w, r)
 		return
 	}
 	w.Header().Set("X-Echo", token)
@@ -334,7 +344,7 @@ func TestOAuthRevokedGrant(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, d, i := granted(t, oauthOnly+oneTry, quiet())
 				s.ask("a/m", false)
-				d.behind = mock.New(do(mock.Behaviour{Status: 500}))
+				d.put(mock.New(do(mock.Behaviour{Status: 500})))
 				for range 3 {
 					s.ask("a/m", false)
 				}
@@ -551,7 +561,7 @@ func TestOAuthClassNumbers(t *testing.T) {
 	}{"": {3, time.Minute}, "class: api_key, ": {5, 30 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			s, d, _ := granted(t, strings.Replace(oauthOnly, "oauth: {", class+"oauth: {", 1)+oneTry, quiet())
-			d.behind = mock.New(do(mock.Behaviour{Status: 500}))
+			d.put(mock.New(do(mock.Behaviour{Status: 500})))
 			for n := range want.failures {
 				s.expectState("before", "a", "closed", n)
 				s.ask("a/m", false)

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,21 +25,41 @@ import (
 type moody struct {
 	instant
 	name  string
+	moods *moods
+}
+
+// moods are what a world's moody upstreams share: hedges ask several at once.
+type moods struct {
+	mu    sync.Mutex
 	rnd   *rand.Rand
-	asked *[]string
+	asked []string
+}
+
+// draw notes who was asked, and draws its mood.
+func (m *moods) draw(name string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = append(m.asked, name)
+	return m.rnd.IntN(20)
+}
+
+func (m *moods) who() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.asked)
 }
 
 const someText = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"some "},"finish_reason":null}]}` + "\n\n"
 
 func (u *moody) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response, *fault.Fault) {
 	r.Release()
-	*u.asked = append(*u.asked, u.name)
+	mood := u.moods.draw(u.name)
 	body := `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`
 	if r.Stream {
 		body = someText + strings.Replace(someText, `"finish_reason":null`, `"finish_reason":"stop"`, 1) + "data: [DONE]\n\n"
 	}
 	status := http.StatusOK
-	switch n := u.rnd.IntN(20); {
+	switch n := mood; {
 	case n < 9:
 		status, body = []int{500, 503, 429, 401, 404, 400, 402, 413, 502}[n], ""
 	case n < 13: // a hedge is started beside it, or its time runs out
@@ -139,9 +160,10 @@ func TestNoAttemptLeavesThePolicies(t *testing.T) {
 		for seed := range uint64(cases) {
 			rnd := rand.New(rand.NewPCG(51, seed))
 			w := draw(rnd)
+			moods := &moods{rnd: rand.New(rand.NewPCG(52, seed))}
 			for _, name := range w.names {
 				p := w.h.config.Load().Providers[name]
-				p.Upstream = &moody{p.Upstream.(*failing).instant, name, rnd, &w.asked}
+				p.Upstream = &moody{p.Upstream.(*failing).instant, name, moods}
 			}
 			cfg, holding, header, models := w.govern(rnd)
 			w.h.Configure(cfg)
@@ -165,9 +187,11 @@ func TestNoAttemptLeavesThePolicies(t *testing.T) {
 			}
 			rec := httptest.NewRecorder()
 			w.h.ServeHTTP(rec, r)
-			for _, provider := range w.asked {
+			time.Sleep(time.Hour) // whatever was under way is over
+			who := moods.who()
+			for _, provider := range who {
 				if !allowed(provider) {
-					t.Fatalf("case %d: %s was asked, which the policies refuse: %+v", seed, provider, w.asked)
+					t.Fatalf("case %d: %s was asked, which the policies refuse: %+v", seed, provider, who)
 				}
 			}
 			left := slices.ContainsFunc(w.names, func(name string) bool {
@@ -176,7 +200,7 @@ func TestNoAttemptLeavesThePolicies(t *testing.T) {
 				})
 			})
 			wasDenied := rec.Code == http.StatusForbidden && strings.Contains(rec.Body.String(), `"policy_denied"`)
-			if !left && len(w.asked) == 0 && rec.Code == http.StatusForbidden != wasDenied || left && wasDenied {
+			if !left && len(who) == 0 && rec.Code == http.StatusForbidden != wasDenied || left && wasDenied {
 				t.Fatalf("case %d: somebody is left: %t; %d %s", seed, left, rec.Code, rec.Body)
 			}
 			for i := range a.Candidates {
@@ -191,15 +215,14 @@ func TestNoAttemptLeavesThePolicies(t *testing.T) {
 			switch {
 			case wasDenied:
 				denied++
-			case len(w.asked) > 1:
+			case len(who) > 1:
 				several++
-			case len(w.asked) > 0:
+			case len(who) > 0:
 				asked++
 			}
 			if len(holding) > 0 && !wasDenied {
 				fell++
 			}
-			time.Sleep(time.Hour) // whatever was under way is over
 		}
 	})
 	t.Logf("%d asked one, %d several, %d were denied, %d under a policy, %d candidates explained", asked, several, denied, fell, explained)
