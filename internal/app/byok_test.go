@@ -236,3 +236,23 @@ func TestCallersKeysInPassthrough(t *testing.T) {
 		}
 	})
 }
+
+// Nor does a provider that takes no callers' keys see one when it is asked for an answer that it keeps.
+func TestCallersKeysAndKeptAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStack(t, withCallersKeys, fourOf(answers()))
+		var kept struct{ ID string }
+		a := s.post(t.Context(), "/v1/responses", `{"model":"d/m","input":"hi"}`)
+		if err := json.Unmarshal([]byte(a.body), &kept); err != nil || kept.ID == "" {
+			t.Fatalf("%v %d %s", err, a.status, a.body)
+		}
+		if res, text := s.do("GET", "/v1/responses/"+kept.ID, nil, "X-Evergate-Key-D", callersKey); res.StatusCode != 400 || !strings.Contains(text, "byok: off") {
+			t.Errorf("%d %s", res.StatusCode, text)
+		}
+		for _, q := range s.mocks["d"].Requests() {
+			if q.Key != "of-d" {
+				t.Errorf("it was sent %q", q.Key)
+			}
+		}
+	})
+}

@@ -133,6 +133,36 @@ func TestPassthroughSocket(t *testing.T) {
 	})
 }
 
+// An upstream that takes nothing any more keeps no connection of a client that has left.
+func TestPassthroughSocketToTheDeaf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone := make(chan struct{})
+		s := passStack(t, "", func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			_, _ = fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n")
+			<-gone
+		})
+		defer close(gone)
+		k := s.dialSocket("/passthrough/up/realtime", "", "Authorization", "Bearer client-key-1")
+		_ = k.SetWriteDeadline(time.Now().Add(time.Second))
+		for chunk := make([]byte, 64<<10); ; {
+			if _, err := k.Write(chunk); err != nil {
+				break
+			}
+		}
+		_ = k.Close()
+		time.Sleep(time.Hour)
+		if n := s.app.ingress.InFlight(); n != 0 {
+			t.Errorf("%d in flight", n)
+		}
+	})
+}
+
 // The breaker hears of the handshake alone, and a refused one goes back as it is.
 func TestPassthroughSocketRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

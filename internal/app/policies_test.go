@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -138,6 +139,24 @@ func TestPoliciesHoldForPassthrough(t *testing.T) {
 		}
 		if len(s.chats("a")) > 0 {
 			t.Error("a was asked")
+		}
+	})
+}
+
+// Who keeps an answer is asked for it within the policies and by the keys that hold now.
+func TestPoliciesHoldForKeptAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStack(t, governed, map[string]mock.Script{"a": answers(), "b": answers(), "c": answers()})
+		var kept struct{ ID string }
+		a := s.post(t.Context(), "/v1/responses", `{"model":"a/m","input":"hi"}`, "Authorization", "Bearer key-free")
+		if err := json.Unmarshal([]byte(a.body), &kept); err != nil || kept.ID == "" {
+			t.Fatalf("%v %d %s", err, a.status, a.body)
+		}
+		for header, want := range map[string]int{"policy=eu-only": 403, "ignore=a": 400, "max_price=1": 200, "": 200} {
+			res, text := s.do("GET", "/v1/responses/"+kept.ID, nil, "Authorization", "Bearer key-free", "X-Evergate-Prefer", header)
+			if res.StatusCode != want {
+				t.Errorf("%q: %d %s", header, res.StatusCode, text)
+			}
 		}
 	})
 }

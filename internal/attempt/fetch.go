@@ -57,7 +57,8 @@ func blocked(b resilience.Block, now time.Time) *fault.Fault {
 	return f
 }
 
-// fetchRefused reads and classifies a refusal. A 404 means that the thing is missing, not a model.
+// fetchRefused reads and classifies a refusal. A 404 means that the thing is missing, not a model, and who may not have it has a
+// key that is good for all else.
 func fetchRefused(leg *Leg, resp *http.Response) *fault.Fault {
 	defer resp.Body.Close() //nolint:errcheck // nothing is left to be lost
 	buf := GetBuffer(4096)
@@ -65,7 +66,7 @@ func fetchRefused(leg *Leg, resp *http.Response) *fault.Fault {
 	_ = readAll(resp.Body, buf, maxErrorBody)
 	code, message := leg.Dialect.ReadError(buf.B)
 	f := leg.Upstream.Classify(resp.StatusCode, resp.Header, buf.B, code, message)
-	if f.Class == fault.ModelMissing {
+	if f.Class == fault.ModelMissing || f.Class == fault.Auth && beyond(f) {
 		missing := *f
 		missing.Class = fault.Rejected
 		return &missing

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 
 	"evergate/internal/failover"
@@ -63,7 +64,7 @@ type passing struct {
 	permit     health.Permit
 	credential string
 	start      time.Time
-	watch      passWatch
+	watch      *passWatch
 	answered   bool // the client has the head
 	firstByte  time.Time
 }
@@ -119,7 +120,7 @@ func (x *passing) try(parent context.Context) (ended bool) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	x.ctx = ctx
-	x.watch = passWatch{cancel: cancel, first: limits.FirstChunk, idle: limits.Idle}
+	x.watch = &passWatch{cancel: cancel, first: limits.FirstChunk, idle: limits.Idle}
 	x.watch.begin(x.start)
 	defer x.watch.stop()
 	resp, f := x.ask()
@@ -167,7 +168,7 @@ func (x *passing) ask() (*http.Response, *fault.Fault) {
 		out.Release = x.p.Body.Release
 	}
 	if out.Upload != nil {
-		out.Upload.watched(&x.watch)
+		out.Upload.watched(x.watch)
 	}
 	resp, f := x.p.Upstream.Pass(x.ctx, &out)
 	if f != nil {
@@ -208,13 +209,19 @@ func (x *passing) outcome(f *fault.Fault) resilience.Outcome {
 		o = health.CallersOutcome(f)
 	}
 	switch {
-	case f.Class == fault.ModelLimited:
+	case f.Class == fault.ModelLimited, f.Class == fault.Auth && beyond(f):
 		o.Class = fault.Next
 	case f.Class == fault.ClientGone && x.firstByte.IsZero() && x.p.Request.Upload.whole() &&
 		x.watch.silent(time.Now()) > x.p.Guards.SilentTooLong("", x.p.Timeouts.FirstChunk):
 		o.Class = fault.Timeout // R13
 	}
 	return o
+}
+
+// beyond says whether a key was refused for what was asked alone. A caller can ask for anything here, so that such a refusal
+// must not take the key from all others.
+func beyond(f *fault.Fault) bool {
+	return f.Status == http.StatusForbidden || strings.Contains(strings.ToLower(f.Message), "missing scopes")
 }
 
 // own says whose doing a fault was: what ended because the client left, or sent no more, is nobody's fault (R13).

@@ -47,12 +47,14 @@ func (e *exchange) run(r *Request, h *head) (*http.Response, error) {
 		}
 		_ = e.link.conn.SetReadDeadline(time.Now().Add(lateAnswer))
 	}
-	resp, err := e.head()
+	resp, err := e.head(r.HTTP)
 	switch {
 	case err != nil && werr != nil:
 		return nil, werr
 	case err != nil:
 		return nil, err
+	case werr != nil && r.Watcher != nil: // else send says so, or RoundTrip
+		r.Watcher.Written()
 	}
 	e.keep = werr == nil && !resp.Close && resp.StatusCode >= http.StatusOK
 	if resp.Body == http.NoBody {
@@ -105,11 +107,14 @@ func (e *exchange) sendRest(body []byte, w Watcher) {
 }
 
 // head reads the head of the answer that counts.
-func (e *exchange) head() (*http.Response, error) {
+func (e *exchange) head(asked *http.Request) (*http.Response, error) {
 	l := e.link
 	l.left = e.client.MaxHead
+	if asked.Method != http.MethodHead { // whose answer has no body, whatever it says; others need not be held on to
+		asked = nil
+	}
 	for range maxInterim {
-		resp, err := http.ReadResponse(l.in, nil)
+		resp, err := http.ReadResponse(l.in, asked)
 		if err != nil {
 			return nil, err
 		}

@@ -25,6 +25,15 @@ func (x *exchange) askKeeper(a *threads.Answer, what string) *wire.Failure {
 		f := failure(http.StatusNotFound, codeNotFound, "the provider "+strconv.Quote(a.Provider)+", which keeps this answer, is configured no more")
 		return &f
 	}
+	if f := x.readPreferences(); f != nil {
+		return f
+	}
+	if x.wishes != nil {
+		x.wishes.MaxPrice = route.Price{} // nothing is made anew
+	}
+	if f := x.allowed(a.Provider); f != nil {
+		return f
+	}
 	out := &attempt.Outgoing{Method: x.r.Method, Below: "/" + url.PathEscape(a.ID), Header: x.r.Header, Release: func() {}}
 	if what != "" {
 		out.Below += "/" + url.PathEscape(what)

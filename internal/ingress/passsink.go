@@ -98,12 +98,13 @@ func (s *passSink) Switch(h *attempt.PassHead, upstream io.ReadWriteCloser) {
 	go func() {
 		defer close(done)
 		defer both()
+		up := &boundedWriter{to: upstream, patience: x.cfg.WriteTimeout, giveUp: both}
 		if len(early) > 0 {
-			if _, err := upstream.Write(early); err != nil {
+			if _, err := up.Write(early); err != nil {
 				return
 			}
 		}
-		copyBytes(upstream, conn)
+		copyBytes(up, conn)
 	}()
 	copyBytes(&patientWriter{conn: conn, patience: x.cfg.WriteTimeout}, upstream)
 	both()
@@ -157,6 +158,22 @@ func (w *patientWriter) Write(p []byte) (int, error) {
 		_ = w.conn.SetWriteDeadline(w.deadline) // as above
 	}
 	return w.conn.Write(p)
+}
+
+// boundedWriter writes to an upstream that may take no byte for so long, as a client may: nobody would see that the client has
+// left meanwhile. 0: for ever.
+type boundedWriter struct {
+	to       io.Writer
+	patience time.Duration
+	giveUp   func()
+}
+
+// Write implements io.Writer.
+func (w *boundedWriter) Write(p []byte) (int, error) {
+	if w.patience > 0 {
+		defer time.AfterFunc(w.patience, w.giveUp).Stop()
+	}
+	return w.to.Write(p)
 }
 
 // copyBytes copies until either side fails.

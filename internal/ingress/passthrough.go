@@ -217,7 +217,7 @@ func (x *exchange) passBody(p *attempt.Passage) *wire.Failure {
 		p.Request.Upload = attempt.NewUpload(body, r.ContentLength)
 		return nil
 	}
-	buf := attempt.GetBuffer(int(max(r.ContentLength, 0)) + 512)
+	buf := attempt.GetBuffer(int(min(max(r.ContentLength, 0), firstBuffer)) + 512)
 	for {
 		if len(buf.B) == cap(buf.B) {
 			buf.Grow(cap(buf.B))

@@ -168,6 +168,11 @@ func (x *exchange) mayReach(provider string) *wire.Failure {
 	if f := x.readPreferences(); f != nil {
 		return f
 	}
+	return x.allowed(provider)
+}
+
+// allowed says why policies, preferences or keys keep a request from a provider; nil: they do not.
+func (x *exchange) allowed(provider string) *wire.Failure {
 	r := route.Resolution{Targets: []route.Target{{Provider: provider}}}
 	if !x.chooses(&r) {
 		return nil

@@ -33,7 +33,16 @@ type Catalogue struct{ entries map[key]*entry }
 type key struct{ host, id string }
 
 // entry has the facts twice: what a model can do is the same everywhere, what it costs is not.
-type entry struct{ whole, unpriced *Facts }
+type entry struct {
+	whole, unpriced *Facts
+	read            *entry // the same where files are read for it; nil: it takes them, or nobody knows
+}
+
+func newEntry(whole Facts) *entry {
+	unpriced := whole
+	unpriced.Prices = Prices{}
+	return &entry{whole: &whole, unpriced: &unpriced}
+}
 
 // Embedded reads the catalogue that was built in. An error is a bug: a test reads it first.
 func Embedded() (*Catalogue, error) { return parse([]byte(models)) }
@@ -49,9 +58,11 @@ func parse(file []byte) (*Catalogue, error) {
 	for i := range doc.Models {
 		r := &doc.Models[i]
 		whole := r.over(Facts{ID: r.ID, AsOf: r.AsOf, Source: doc.Sources[r.Source]})
-		unpriced := whole
-		unpriced.Prices = Prices{}
-		e := &entry{whole: &whole, unpriced: &unpriced}
+		e := newEntry(whole)
+		if whole.Input != 0 && whole.Input&File == 0 {
+			whole.Input |= File
+			e.read = newEntry(whole)
+		}
 		c.entries[key{r.Host, r.ID}] = e
 		if dotted := dotted(r.ID); dotted != r.ID {
 			c.entries[key{r.Host, dotted}] = e

@@ -202,3 +202,14 @@ func BenchmarkFacts(b *testing.B) {
 		}
 	})
 }
+
+// R46: what a place does for models that cannot is no reason to leave them out: OpenRouter reads files for them.
+func TestFilesAreReadForTheModel(t *testing.T) {
+	for kind, want := range map[string]Modalities{"openrouter": Text | File, "openai": Text} {
+		for _, model := range []string{"openai/o3-mini", "openai/o3-mini:online"} {
+			if f := catalogue(t).Find(kind, model); f == nil || f.Input != want {
+				t.Errorf("%s %s: %+v", kind, model, f)
+			}
+		}
+	}
+}

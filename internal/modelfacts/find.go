@@ -12,13 +12,17 @@ type place struct {
 	bedrock bool
 	// local: what runs here is what somebody set up; no list knows it.
 	local bool
+	// readsFiles: files are read for the models that take none, which get the text.
+	readsFiles bool
 }
 
 // placeOf is the table of provider types. One that is not in it is somebody's server that speaks a known dialect.
 func placeOf(kind string) place {
 	switch kind {
-	case "openai", "anthropic", "gemini", "vertex", "azure-openai", "cohere", "mistral", "deepseek", "xai", "openrouter":
+	case "openai", "anthropic", "gemini", "vertex", "azure-openai", "cohere", "mistral", "deepseek", "xai":
 		return place{own: true}
+	case "openrouter":
+		return place{own: true, readsFiles: true}
 	case "bedrock":
 		return place{host: kind, own: true, bedrock: true}
 	case "groq", "together", "cerebras", "fireworks", "perplexity":
@@ -39,7 +43,7 @@ func (c *Catalogue) Find(kind, model string) *Facts {
 		return nil
 	}
 	if e := c.entries[key{p.host, model}]; e != nil {
-		return e.at(p.host != "" || p.own)
+		return p.facts(e, p.host != "" || p.own)
 	}
 	priced := p.own
 	for _, cut := range cuts(p) {
@@ -49,19 +53,23 @@ func (c *Catalogue) Find(kind, model string) *Facts {
 		}
 		model, priced = shorter, priced && !cut.other
 		if e := c.entries[key{p.host, model}]; e != nil && p.host != "" {
-			return e.at(!cut.other)
+			return p.facts(e, !cut.other)
 		}
 		if e := c.entries[key{"", model}]; e != nil {
-			return e.at(priced)
+			return p.facts(e, priced)
 		}
 	}
 	if e := c.entries[key{"", model}]; e != nil {
-		return e.at(priced)
+		return p.facts(e, priced)
 	}
 	return nil
 }
 
-func (e *entry) at(priced bool) *Facts {
+// facts are an entry's as they hold at the place.
+func (p *place) facts(e *entry, priced bool) *Facts {
+	if p.readsFiles && e.read != nil {
+		e = e.read
+	}
 	if priced {
 		return e.whole
 	}

@@ -12,7 +12,6 @@ import (
 
 	"evergate/internal/attempt"
 	"evergate/internal/fault"
-	"evergate/internal/http1"
 )
 
 const (
@@ -87,12 +86,9 @@ func (c *Client) get(ctx context.Context, path string, credential int) ([]byte, 
 	if f != nil {
 		return nil, f
 	}
-	var resp *http.Response
-	if c.plain != nil {
-		resp, err = c.plain.RoundTrip(ctx, &http1.Request{HTTP: req})
-	} else {
-		resp, err = c.pooled.RoundTrip(req.WithContext(ctx))
-	}
+	x := &exchange{secure: c.options.BaseURL.Scheme == "https"}
+	defer x.seal()
+	resp, err := c.roundTrip(ctx, req, x)
 	if err != nil {
 		return nil, c.netFault(ctx, err)
 	}

@@ -32,9 +32,9 @@ func rawPlace(base *url.URL, path, query string) (*url.URL, error) {
 }
 
 // clean says whether an escaped path means one thing to all servers: each of its readings, decoded once more than the one
-// before, holds no dot segment, no backslash and nothing that cannot be seen.
+// before, holds no dot segment, no backslash and nothing that cannot be seen, and the last of maxReadings is plain.
 func clean(path string) bool {
-	for {
+	for range maxReadings {
 		for i := range len(path) {
 			if c := path[i]; c < ' ' || c == 0x7f || c == '\\' {
 				return false
@@ -55,6 +55,7 @@ func clean(path string) bool {
 		}
 		path = plain
 	}
+	return false
 }
 
 // unescaped decodes a path once, as lenient servers do: what is no escape stays.

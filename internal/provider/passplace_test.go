@@ -55,6 +55,7 @@ func TestPassPlace(t *testing.T) {
 		{"a null byte", base, "/a%00b", "", ""},
 		{"overlong dots", base, "/%c0%ae%c0%ae/admin", "", ""},
 		{"dots behind a percent sign of its own", base, "/%25zz/%252e%252e/%252e%252e/admin", "", ""},
+		{"escaped so often that reading it would take for ever", base, "/%" + strings.Repeat("25", 20000), "", ""},
 		{"a percent sign of its own", base, "/models/100%25zz", "", base + "/models/100%25zz"},
 		{"a broken escape", base, "/a%zz", "", ""},
 		{"the version before dots", base, "/v1/../admin", "", ""},

@@ -60,21 +60,29 @@ func (c *Client) placed(r *attempt.Outgoing, path, query string) (*http.Request,
 	return t, nil
 }
 
-// climbs says whether an escaped path has a segment "." or "..", for servers that decode it once and for those that decode it
-// again, or cannot be decoded.
+// maxReadings is how often a path is decoded to see what it could mean. Nobody honest escapes one more often, and each
+// reading costs as much as the path is long.
+const maxReadings = 8
+
+// climbs says whether an escaped path has a segment "." or "..", for servers that decode it once, and for those that decode it
+// again or decode what they can; or cannot be decoded.
 func climbs(path string) bool {
-	for first := true; ; first = false {
+	if _, err := url.PathUnescape(path); err != nil {
+		return true
+	}
+	for range maxReadings {
 		for segment := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
-			if segment == "." || segment == ".." {
+			if segment, _, _ = strings.Cut(segment, ";"); segment == "." || segment == ".." {
 				return true
 			}
 		}
-		plain, err := url.PathUnescape(path)
-		if err != nil || plain == path {
-			return err != nil && first // a percent sign of the name's own ends the matter
+		plain := unescaped(path)
+		if plain == path {
+			return false
 		}
 		path = plain
 	}
+	return true
 }
 
 // below appends an escaped path, which begins with a slash or once with "../", to the base's path, and the query to

@@ -39,6 +39,10 @@ func TestBelow(t *testing.T) {
 		{"relative", "https://up.test/v1", "chat", "", ""},
 		{"dots escaped twice", "https://up.test/v1", "/models/%252e%252e%252fadmin", "", ""},
 		{"dots escaped often", "https://up.test/v1", "/models/x%25252F..%25252Fadmin", "", ""},
+		{"dots escaped thrice behind a percent sign of the name's own", "https://up.test/v1", "/models/%25zz%2F%25252e%25252e", "", ""},
+		{"dots escaped twice behind a percent sign of the name's own", "https://up.test/v1", "/models/%25zz/%252e%252e", "", ""},
+		{"dots with parameters", "https://up.test/v1", "/models/..%3Bx/y", "", ""},
+		{"escaped without end", "https://up.test/v1", "/models/%" + strings.Repeat("25", 9), "", ""},
 		{"a percent sign of its own", "https://up.test/v1", "/models/100%25zz", "", "https://up.test/v1/models/100%25zz"},
 		{"bad escape", "https://up.test/v1", "/models/%zz", "", ""},
 	} {

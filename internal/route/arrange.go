@@ -250,11 +250,15 @@ func (a *arranger) choose(places []place, left int, s Strategy, turn uint64, fir
 	return 0
 }
 
-// draw draws a run by value; r is in [0, 1).
+// draw draws a run by value; r is in [0, 1). Where no value says anything all are alike.
 func draw(places []place, r float64) int {
-	total := 0.0
+	total, runs := 0.0, 0
 	for i := 0; i < len(places); i += places[i].run {
 		total += places[i].value
+		runs++
+	}
+	if total <= 0 {
+		return int(r * float64(runs))
 	}
 	r *= total
 	n := 0

@@ -408,3 +408,23 @@ func TestArrangePermutes(t *testing.T) {
 		}
 	})
 }
+
+// R50: scores that say nothing leave no target out: with cost as the only term and no price known, all are alike.
+func TestAutoWithoutScores(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	r := Resolution{Targets: models("a b c"), Strategy: Auto, Auto: Weights{Cost: 1}}
+	got := shares(r, Circumstances{Signals: told{}, Random: random.Float64}, 3000)
+	near(t, got, "a=0.333 b=0.333 c=0.333", 0.05)
+}
+
+// R50: with Auto, too, one that was slow is asked now and then, or it would stay slow for ever; not so one that is down.
+func TestAutoExplores(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	r := Resolution{Targets: models("quick slow down"), Strategy: Auto, Auto: Weights{Latency: 1}}
+	got := shares(r, Circumstances{Random: random.Float64, Signals: told{
+		"quick": {FirstContent: 100 * time.Millisecond, Health: 1},
+		"slow":  {FirstContent: 10 * time.Second, Health: 1},
+		"down":  {FirstContent: 10 * time.Second},
+	}}, 20_000)
+	near(t, got, "quick=0.99 slow=0.01 down=0", 0.003)
+}

@@ -50,6 +50,26 @@ func (a *arranger) judge(places []place, s Strategy, w *Weights) {
 			a.Judged(&a.r.Targets[p.at], p.Judgement)
 		}
 	}
+	if s == Auto && (w.Latency > 0 || w.sum() <= 0) {
+		explored(places)
+	}
+}
+
+// leastChance is the least chance that a target keeps with Auto where latency has a say, as a share of the best one's: one
+// that was slow once and is never asked again would never be found to have become quicker.
+const leastChance = 0.01
+
+// explored lifts the values of healthy targets to leastChance.
+func explored(places []place) {
+	best := 0.0
+	for i := 0; i < len(places); i += places[i].run {
+		best = max(best, places[i].value)
+	}
+	for i := 0; i < len(places); i += places[i].run {
+		if p := &places[i]; p.Signal.Health > 0 {
+			p.value = max(p.value, best*leastChance)
+		}
+	}
 }
 
 // costs expects what the request will cost at each: the tokens of its input, of which a share comes from the prompt cache,

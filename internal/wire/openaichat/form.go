@@ -128,6 +128,9 @@ type field struct {
 // is refused: a form must not say one model here and another one upstream. The error is do's, or a *wire.RequestError.
 func eachField(body []byte, boundary string, do func(*field) error) (end int, err error) {
 	delimiter := []byte("\n--" + boundary)
+	if bytes.Contains(body, []byte("\r--"+boundary)) { // some end a line there
+		return 0, &wire.RequestError{Message: "the form is malformed: a boundary stands behind half a line's end"}
+	}
 	at, next, last := 0, 0, false
 	if bytes.HasPrefix(body, delimiter[1:]) {
 		next, last = afterDelimiter(body, len(delimiter)-1)
@@ -216,7 +219,7 @@ func (f *field) readHead(body []byte, at int) (value int, err error) {
 			return at, nil
 		}
 		name, content, ok := bytes.Cut(line, []byte(":"))
-		if !ok || line[0] == ' ' || line[0] == '\t' { // a line that goes on with the one before is not written any more
+		if !ok || line[0] == ' ' || line[0] == '\t' || bytes.IndexByte(line, '\r') >= 0 { // a line that goes on with the one before is not written any more
 			return 0, malformed
 		}
 		switch strings.ToLower(string(bytes.TrimSpace(name))) {
@@ -235,30 +238,33 @@ func (f *field) readDisposition(content []byte) bool {
 	return eachParam(content, func(name string, value []byte) bool {
 		switch name {
 		case "name":
-			if f.name != nil {
+			if f.name != nil || bytes.ContainsAny(value, `"\`) {
 				return false
 			}
 			f.name = append([]byte{}, value...)
 		case "filename", "filename*":
 			f.file = true
-		case "name*":
-			return false
+		default: // RFC 2231 knows a name in pieces
+			return !strings.HasPrefix(name, "name*") && !strings.HasPrefix(name, "filename*")
 		}
 		return true
 	})
 }
 
 // eachParam goes over the parameters of a header's value (after the first semicolon), names in lower case, quotes taken off;
-// false: it is malformed, or do said so.
+// false: it is malformed, or do said so. Quotes stand around values alone: some would look for the next semicolon behind others.
 func eachParam(content []byte, do func(name string, value []byte) bool) bool {
 	i := bytes.IndexByte(content, ';')
+	if i >= 0 && bytes.IndexByte(content[:i], '"') >= 0 {
+		return false
+	}
 	for i >= 0 && i < len(content) {
 		content = bytes.TrimLeft(content[i+1:], " \t")
 		if len(content) == 0 {
 			return true
 		}
 		name, rest, ok := bytes.Cut(content, []byte("="))
-		if !ok {
+		if !ok || bytes.ContainsAny(name, `"\;`) {
 			return false
 		}
 		rest = bytes.TrimLeft(rest, " \t")
@@ -289,7 +295,9 @@ func eachParam(content []byte, do func(name string, value []byte) bool) bool {
 			if i >= 0 {
 				value = rest[:i]
 			}
-			value = bytes.TrimSpace(value)
+			if value = bytes.TrimSpace(value); bytes.IndexByte(value, '"') >= 0 {
+				return false
+			}
 		}
 		if !do(strings.ToLower(string(bytes.TrimSpace(name))), value) {
 			return false
@@ -306,9 +314,9 @@ func boundaryOf(contentType string) (string, error) {
 			boundary = string(value)
 			times++
 		}
-		return name != "boundary*"
+		return !strings.HasPrefix(name, "boundary*") // nor in pieces
 	})
-	if !whole || times != 1 || boundary == "" || len(boundary) > 200 || strings.ContainsAny(boundary, "\r\n") {
+	if !whole || times != 1 || boundary == "" || len(boundary) > 200 || strings.ContainsAny(boundary, "\r\n\\\"") || strings.TrimSpace(boundary) != boundary {
 		return "", &wire.RequestError{Message: "the content type names no boundary: send multipart/form-data; boundary=…, as every HTTP library does"}
 	}
 	return boundary, nil
