@@ -140,6 +140,7 @@ func eachField(body []byte, boundary string, do func(*field) error) (end int, er
 	if len(bytes.TrimSpace(body[:at])) > 0 {
 		return 0, &wire.RequestError{Message: "the form is malformed: there is something before its first part"}
 	}
+	crlf := endsCRLF(body, next)
 	for next > 0 && !last {
 		f := field{from: at}
 		if f.value.From, err = f.readHead(body, next); err != nil {
@@ -148,6 +149,9 @@ func eachField(body []byte, boundary string, do func(*field) error) (end int, er
 		at, next, last = findDelimiter(body, f.value.From-1, delimiter)
 		if next == 0 {
 			break
+		}
+		if endsCRLF(body, at) != crlf || endsCRLF(body, next) != crlf && next < len(body) {
+			return 0, &wire.RequestError{Message: "the form is malformed: its lines end in two ways"}
 		}
 		f.to, f.value.To = at, at-1 // before the line's end
 		if f.value.To > 0 && body[f.value.To-1] == '\r' {
@@ -166,6 +170,9 @@ func eachField(body []byte, boundary string, do func(*field) error) (end int, er
 	}
 	return at, nil
 }
+
+// endsCRLF says whether the line before a place ends with a carriage return and a line feed.
+func endsCRLF(body []byte, at int) bool { return at > 1 && body[at-2] == '\r' }
 
 // findDelimiter finds the next delimiter, which begins a line; next is 0 if there is none.
 func findDelimiter(body []byte, from int, delimiter []byte) (at, next int, last bool) {
