@@ -99,9 +99,13 @@ func (c *Client) pass(ctx context.Context, r *attempt.Raw, x *exchange, credenti
 }
 
 // switched says what is wrong with a reply that changes the protocol where nobody asked for it, or that does not give
-// the connection.
+// the connection; and with one whose status is none, which net/http would refuse to write.
 func switched(resp *http.Response, asked bool) *fault.Fault {
-	if resp.StatusCode != http.StatusSwitchingProtocols {
+	switch {
+	case resp.StatusCode < 100 || resp.StatusCode > 999:
+		_ = resp.Body.Close() // nothing is read from it
+		return &fault.Fault{Class: fault.Invalid, Message: "the upstream's status is none of HTTP's"}
+	case resp.StatusCode != http.StatusSwitchingProtocols:
 		return nil
 	}
 	if _, ok := resp.Body.(io.ReadWriteCloser); ok && asked && strings.EqualFold(resp.Header.Get("Upgrade"), "websocket") {

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"evergate/internal/fault"
 )
 
 func parsedBase(t testing.TB, raw string) *url.URL {
@@ -159,5 +161,15 @@ func TestLocalize(t *testing.T) {
 				t.Errorf("content-location: %v", h)
 			}
 		})
+	}
+}
+
+// A status that cannot be passed on is no answer.
+func TestStatusOfAPassage(t *testing.T) {
+	for status, sound := range map[int]bool{0: false, 42: false, 100: true, 200: true, 599: true, 999: true, 1000: false, 101: false} {
+		f := switched(&http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody}, false)
+		if (f == nil) != sound || f != nil && f.Class != fault.Invalid {
+			t.Errorf("%d: %v", status, f)
+		}
 	}
 }

@@ -85,7 +85,8 @@ func TestReadForm(t *testing.T) {
 			t.Errorf("%s: %v, %+v", tt.name, err, got)
 		}
 	}
-	for _, kind := range []string{"multipart/form-data", "multipart/form-data; boundary", "multipart/form-data; boundary=", "multipart/form-data; boundary=a; boundary=b", `multipart/form-data; boundary="a`,
+	for _, kind := range []string{
+		"multipart/form-data", "multipart/form-data; boundary", "multipart/form-data; boundary=", "multipart/form-data; boundary=a; boundary=b", `multipart/form-data; boundary="a`,
 		"multipart/form-data; boundary=b; boundary*0=c", `multipart/form-data; boundary="a\/b"`, `multipart/form-data; boundary=b"c;x=d"`, `multipart/form-data; boundary="b "`,
 	} {
 		if _, err := transcriptions().ReadForm([]byte(part("model", "m")+"--b--"), kind); err == nil || !strings.Contains(err.Error(), "boundary") {
