@@ -24,7 +24,7 @@ var upstreams = []upstream{
 	{"anthropic", "anthropic/claude-sonnet-4-5", ""},
 	{"gemini", "gemini/gemini-3-pro", "gemini/gemini-embedding-001"},
 	{"bedrock", "bedrock/anthropic.claude-sonnet-4-5-v1:0", ""},
-	{"cohere", "cohere/command-a-03-2025", "cohere/embed-v4.0"},
+	{"cohere", "cohere/command-a-vision-07-2025", "cohere/embed-v4.0"},
 }
 
 // vendorConfig has a provider for each upstream dialect, all at one address. Nothing is tried twice and no guard ever
@@ -36,7 +36,7 @@ providers:
   anthropic: { type: anthropic, base_url: "%[1]s", api_key: unused, models: [claude-sonnet-4-5] }
   gemini:    { type: gemini, base_url: "%[1]s", api_key: unused, models: [gemini-3-pro, gemini-embedding-001] }
   bedrock:   { type: bedrock, base_url: "%[1]s", region: us-east-1, aws: { access_key_id: AKIAEXAMPLE, secret_access_key: unused }, models: ["anthropic.claude-sonnet-4-5-v1:0"] }
-  cohere:    { type: cohere, base_url: "%[1]s", api_key: unused, models: [command-a-03-2025, embed-v4.0] }
+  cohere:    { type: cohere, base_url: "%[1]s", api_key: unused, models: [command-a-vision-07-2025, embed-v4.0] }
 resilience:
   retry: { max_retries: 0 }
   circuit_breaker: { failure_threshold: 0 }
