@@ -37,14 +37,41 @@ type gateway struct {
 
 // lockedBuffer may be written and read at once.
 type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu      sync.Mutex
+	b       bytes.Buffer
+	written chan struct{} // closed by the next Write; nil: nobody waits for it
 }
 
 func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.written != nil {
+		close(l.written)
+		l.written = nil
+	}
 	return l.b.Write(p)
+}
+
+// await waits until text was written.
+func (l *lockedBuffer) await(t *testing.T, text string) {
+	t.Helper()
+	for limit := time.After(20 * time.Second); ; {
+		l.mu.Lock()
+		if strings.Contains(l.b.String(), text) {
+			l.mu.Unlock()
+			return
+		}
+		if l.written == nil {
+			l.written = make(chan struct{})
+		}
+		written := l.written
+		l.mu.Unlock()
+		select {
+		case <-written:
+		case <-limit:
+			t.Fatalf("nobody wrote %s", text)
+		}
+	}
 }
 
 func (l *lockedBuffer) String() string {
@@ -139,9 +166,7 @@ func (g *gateway) traffic(t *testing.T) {
 	g.ask(t, http.MethodPost, "/v1/embeddings", `{"model":"second/m","input":"hi"}`)
 	g.ask(t, http.MethodPost, "/v1/messages", `{"model":"fast","max_tokens":50,"top_k":5,"messages":[{"role":"user","content":"hi"}]}`)
 	g.ask(t, http.MethodPost, "/admin/v1/providers/second/breaker", `{"action":"open","reason":"to be probed","for":"1s"}`)
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(g.log.String(), `"msg":"probe"`) && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond)
-	}
+	g.log.await(t, `"msg":"probe"`)
 }
 
 // Every log field is documented, and no other.

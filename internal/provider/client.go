@@ -177,12 +177,9 @@ func (c *Client) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response,
 	if err := ctx.Err(); err != nil {
 		return nil, c.netFault(ctx, err)
 	}
-	credential := -1
-	if r.Key == "" {
-		credential = c.credential(r.Credential)
-	}
-	if credential < 0 && len(c.auth) > 0 && r.Key == "" { // chosen from a newer configuration's list
-		return nil, &fault.Fault{Class: fault.Next, Message: "the credential is not configured any more"}
+	credential, f := c.chosen(r.Credential, r.Key)
+	if f != nil {
+		return nil, f
 	}
 	path, query := c.vendor.Place(r.Dialect, r.Model, r.Stream)
 	if path == "" {
@@ -248,7 +245,11 @@ func (c *Client) roundTrip(ctx context.Context, req *http.Request, x *exchange) 
 		}
 		return resp, err
 	}
-	req = req.WithContext(x.traced(ctx))
+	return c.transported(ctx, req.WithContext(x.traced(ctx)), x)
+}
+
+// transported is roundTrip by net/http's transport, which x has to be listening to.
+func (c *Client) transported(ctx context.Context, req *http.Request, x *exchange) (*http.Response, error) {
 	x.carry(req)
 	resp, err := c.pooled.RoundTrip(req)
 	if err != nil && ctx.Err() == nil && x.untaken(err) {
@@ -291,6 +292,19 @@ func (c *Client) authorize(ctx context.Context, req *http.Request, body []byte, 
 		f = &fault.Fault{Class: fault.Auth, Message: "the credential gave no access", Cause: c.masking().cause(err)}
 	}
 	return c.ruled(f)
+}
+
+// chosen is the index of the credential that a request goes out with, -1 with a caller's key or where there are none.
+// One that is gone was chosen from the list of another configuration; nobody is asked then.
+func (c *Client) chosen(name, callersKey string) (int, *fault.Fault) {
+	if callersKey != "" {
+		return -1, nil
+	}
+	i := c.credential(name)
+	if i < 0 && len(c.auth) > 0 {
+		return -1, &fault.Fault{Class: fault.Next, Unasked: true, Message: "the credential is not configured any more"}
+	}
+	return i, nil
 }
 
 // credential is the index of a credential, -1 if there is none of that name.

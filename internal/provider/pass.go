@@ -25,12 +25,9 @@ func (c *Client) Pass(ctx context.Context, r *attempt.Raw) (*http.Response, *fau
 	if err := ctx.Err(); err != nil {
 		return nil, c.netFault(ctx, err)
 	}
-	credential := -1
-	if r.Key == "" {
-		credential = c.credential(r.Credential)
-	}
-	if credential < 0 && len(c.auth) > 0 && r.Key == "" { // chosen from a newer configuration's list
-		return nil, &fault.Fault{Class: fault.Next, Unasked: true, Message: "the credential is not configured any more"}
+	credential, f := c.chosen(r.Credential, r.Key)
+	if f != nil {
+		return nil, f
 	}
 	token, f := c.token(ctx, credential)
 	if f != nil {
@@ -127,19 +124,7 @@ func (c *Client) rawTrip(ctx context.Context, req *http.Request, r *attempt.Raw,
 		resp, err := c.fresh.RoundTrip(req)
 		return resp, err
 	}
-	x.carry(req)
-	resp, err := c.pooled.RoundTrip(req)
-	if err != nil && ctx.Err() == nil && x.untaken(err) {
-		second := *req
-		if second.GetBody = nil; len(x.data) > 0 { // and never a third time
-			second.Body = x.open()
-		}
-		resp, err = c.fresh.RoundTrip(&second)
-	}
-	if err != nil && !x.secure { // HTTP/2 may still read
-		x.Written()
-	}
-	return resp, err
+	return c.transported(ctx, req, x)
 }
 
 // newUpgrade makes the transport for connections that change their protocol, which HTTP/2 has no way for.
