@@ -18,13 +18,13 @@ type document struct {
 }
 
 // record is one entry. Host is the provider type at which it holds; empty: it is its maker's own, and holds wherever
-// the maker's model is served.
+// the maker's model is served. Sources are those that were compared for it.
 type record struct {
 	ID   string `json:"id"`
 	Host string `json:"host,omitempty"`
 	Override
-	AsOf   string `json:"as_of"`
-	Source string `json:"source"`
+	AsOf    string   `json:"as_of"`
+	Sources []string `json:"sources"`
 }
 
 // Catalogue finds models' facts. It is frozen once made, and safe for concurrent use.
@@ -57,7 +57,7 @@ func parse(file []byte) (*Catalogue, error) {
 	c := &Catalogue{entries: make(map[key]*entry, 2*len(doc.Models))}
 	for i := range doc.Models {
 		r := &doc.Models[i]
-		whole := r.over(Facts{ID: r.ID, AsOf: r.AsOf, Source: doc.Sources[r.Source]})
+		whole := r.over(Facts{ID: r.ID, AsOf: r.AsOf, Sources: strings.Join(r.Sources, ", ")})
 		e := newEntry(whole)
 		if whole.Input != 0 && whole.Input&File == 0 {
 			whole.Input |= File

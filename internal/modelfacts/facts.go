@@ -24,8 +24,9 @@ type Facts struct {
 	Prices Prices
 	// Deprecated is the day on which its maker takes it out of service, as YYYY-MM-DD; empty: unknown, or none.
 	Deprecated string
-	// AsOf is the day of the entry, as YYYY-MM-DD, and Source where it was read.
-	AsOf, Source string
+	// AsOf is the day on which the entry was last compared with its Sources, as YYYY-MM-DD. They are keys of the file's
+	// list of sources, with a comma between them.
+	AsOf, Sources string
 }
 
 // Answer is what is known of a yes or no.

@@ -22,7 +22,7 @@ func placeOf(kind string) place {
 	case "openai", "anthropic", "gemini", "vertex", "azure-openai", "cohere", "mistral", "deepseek", "xai":
 		return place{own: true}
 	case "openrouter":
-		return place{own: true, readsFiles: true}
+		return place{host: kind, own: true, readsFiles: true}
 	case "bedrock":
 		return place{host: kind, own: true, bedrock: true}
 	case "groq", "together", "cerebras", "fireworks", "perplexity":
