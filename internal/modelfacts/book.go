@@ -1,5 +1,10 @@
 package modelfacts
 
+import (
+	"maps"
+	"slices"
+)
+
 // Said is what a user says of a model, at one provider or, if Provider is empty, at any.
 type Said struct {
 	Provider, Model string
@@ -12,31 +17,32 @@ type Book struct {
 	catalogue *Catalogue
 	kinds     map[string]string // type by provider
 	said      map[key]*Facts    // by provider and model
+	anywhere  map[key]*Facts    // by type and model: said of no provider in particular
 }
 
 // NewBook makes a book. kinds gives each provider's type or preset. What is said of a model at one provider stands before
 // what is said of it at any, and both before the catalogue, field by field. A model is meant by the id that the target has
 // it by (or its base_model); what is said of gpt-4o says nothing of gpt-4o-2024-11-20.
 func NewBook(c *Catalogue, kinds map[string]string, said []Said) *Book {
-	b := &Book{catalogue: c, kinds: kinds, said: map[key]*Facts{}}
-	lay := func(provider string, s *Said) {
-		var known Facts
-		if f := b.Facts(provider, s.Model); f != nil {
-			known = *f
+	b := &Book{catalogue: c, kinds: kinds, said: map[key]*Facts{}, anywhere: map[key]*Facts{}}
+	lay := func(s *Said, known *Facts) *Facts {
+		if known == nil {
+			known = &Facts{}
 		}
-		known = s.Override.over(known)
-		b.said[key{provider, s.Model}] = &known
+		f := s.Override.over(*known)
+		return &f
 	}
+	types := slices.Compact(slices.Sorted(maps.Values(kinds))) // not each provider: there are many of few types
 	for i := range said {
-		if said[i].Provider == "" {
-			for provider := range kinds {
-				lay(provider, &said[i])
+		for _, kind := range types {
+			if s := &said[i]; s.Provider == "" {
+				b.anywhere[key{kind, s.Model}] = lay(s, b.of(kind, s.Model))
 			}
 		}
 	}
 	for i := range said {
-		if said[i].Provider != "" {
-			lay(said[i].Provider, &said[i])
+		if s := &said[i]; s.Provider != "" {
+			b.said[key{s.Provider, s.Model}] = lay(s, b.Facts(s.Provider, s.Model))
 		}
 	}
 	return b
@@ -52,8 +58,16 @@ func (b *Book) Facts(provider, model string) *Facts {
 		return f
 	}
 	kind, configured := b.kinds[provider]
-	if !configured || b.catalogue == nil {
+	if !configured {
 		return nil
+	}
+	return b.of(kind, model)
+}
+
+// of gives what is known of a model at any provider of a type.
+func (b *Book) of(kind, model string) *Facts {
+	if f := b.anywhere[key{kind, model}]; f != nil || b.catalogue == nil {
+		return f
 	}
 	return b.catalogue.Find(kind, model)
 }
