@@ -215,6 +215,23 @@ func (r *Reader) Skip() (from, to int) {
 	return from, to
 }
 
+// SkipDeep is Skip of a value that is known to be an object or an array, and says how many of them lie in one another in it, itself
+// included. Of a text that was read before (Again) it says 0: nobody looked.
+func (r *Reader) SkipDeep() (from, to, levels int) {
+	from = space(r.text, r.pos)
+	if r.bad != sound || r.sure || from >= len(r.text) || r.text[from] != '{' && r.text[from] != '[' {
+		from, to = r.Skip()
+		return from, to, 0
+	}
+	to, deepest, bad := skipNested(r.text, from, r.depth)
+	if bad != sound {
+		r.fail(to, bad)
+		return 0, 0, 0
+	}
+	r.pos, r.fresh = to, false
+	return from, to, deepest - r.depth
+}
+
 // Raw checks one value and gives its bytes; nil after an error.
 func (r *Reader) Raw() []byte {
 	from, to := r.Skip()

@@ -31,7 +31,8 @@ func skipValue(b []byte, i, depth int) (int, problem) {
 	}
 	switch b[i] {
 	case '{', '[':
-		return skipNested(b, i, depth)
+		i, _, bad := skipNested(b, i, depth)
+		return i, bad
 	case '"':
 		i, _, bad := skipString(b, i+1)
 		return i, bad
@@ -45,23 +46,22 @@ func skipValue(b []byte, i, depth int) (int, problem) {
 	return skipNumber(b, i)
 }
 
-// skipNested is skipValue for objects and arrays.
-func skipNested(b []byte, i, depth int) (int, problem) {
+// skipNested is skipValue for objects and arrays. deepest is how deep in others the innermost of them lies.
+func skipNested(b []byte, i, depth int) (end, deepest int, bad problem) {
 	// A bit for each container that is open around the current one, 1 for an object: recursion costs more.
 	var outer [MaxDepth/64 + 1]uint64
 	level, inObject := depth, false
-	var bad problem
 	for {
 		// Here a value must start.
 		if i = space(b, i); i >= len(b) {
-			return i, unexpectedEnd
+			return i, deepest, unexpectedEnd
 		}
 		switch c := b[i]; c {
 		case '"':
 			i, _, bad = skipString(b, i+1)
 		case '{', '[':
 			if level == MaxDepth {
-				return i, tooDeep
+				return i, deepest, tooDeep
 			}
 			if inObject {
 				outer[level>>6] |= 1 << (level & 63)
@@ -69,6 +69,7 @@ func skipNested(b []byte, i, depth int) (int, problem) {
 				outer[level>>6] &^= 1 << (level & 63)
 			}
 			level++
+			deepest = max(deepest, level)
 			inObject = c == '{'
 			i = space(b, i+1)
 			if i < len(b) && b[i] == c+2 { // '}' is '{'+2 and ']' is '['+2
@@ -77,7 +78,7 @@ func skipNested(b []byte, i, depth int) (int, problem) {
 			if inObject {
 				i, bad = skipKey(b, i)
 				if bad != sound {
-					return i, bad
+					return i, deepest, bad
 				}
 			}
 			continue
@@ -85,25 +86,25 @@ func skipNested(b []byte, i, depth int) (int, problem) {
 			i, bad = skipValue(b, i, level)
 		}
 		if bad != sound {
-			return i, bad
+			return i, deepest, bad
 		}
 		// Here a value has ended, or, in an empty container, its closing byte comes next.
 		for {
 			if level == depth {
-				return i, sound
+				return i, deepest, sound
 			}
 			if i = space(b, i); i >= len(b) {
-				return i, unexpectedEnd
+				return i, deepest, unexpectedEnd
 			}
 			if inObject {
 				if b[i] == ',' {
 					if i, bad = skipKey(b, space(b, i+1)); bad != sound {
-						return i, bad
+						return i, deepest, bad
 					}
 					break
 				}
 				if b[i] != '}' {
-					return i, wantCommaOrBrace
+					return i, deepest, wantCommaOrBrace
 				}
 			} else {
 				if b[i] == ',' {
@@ -111,7 +112,7 @@ func skipNested(b []byte, i, depth int) (int, problem) {
 					break
 				}
 				if b[i] != ']' {
-					return i, wantCommaOrBracket
+					return i, deepest, wantCommaOrBracket
 				}
 			}
 			i++

@@ -317,3 +317,20 @@ func Split(dst, body []byte) (rest, provider, models []byte) {
 	}
 	return e.End(), provider, models
 }
+
+// Name gives a body the name of a model, in the place of any that it has, and appends it to dst. The body must be a valid object.
+func Name(dst, body []byte, model string) []byte {
+	r := jsonscan.New(body)
+	r.Object()
+	e := jsonscan.NewEditor(dst, body, r.Offset())
+	for key, ok := r.Key(); ok; key, ok = r.Key() {
+		r.Skip()
+		if string(key) == "model" {
+			e.Drop(r.Offset())
+		} else {
+			e.Keep(r.Offset())
+		}
+	}
+	e.Add("model", jsonscan.AppendString(nil, model))
+	return e.End()
+}

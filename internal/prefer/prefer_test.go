@@ -148,6 +148,24 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+func TestName(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, body, want string }{
+		{"none", `{ "a": [1] }`, `{"a": [1],"model":"x\"y" }`},
+		{"null", `{"model":null,"a":1}`, `{"a":1,"model":"x\"y"}`},
+		{"nothing else", `{"model":null}`, `{"model":"x\"y"}`},
+		{"nothing", `{}`, `{"model":"x\"y"}`},
+		{"an escaped name, and twice", `{"mod\u0065l":null,"a":1,"model":null}`, `{"a":1,"model":"x\"y"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := Name([]byte("x"), []byte(tt.body), `x"y`); string(got) != "x"+tt.want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add("strategy=auto; order=groq", `{"order":["groq"],"sort":{"by":"price"}}`, `["a"]`)
 	f.Fuzz(func(_ *testing.T, header, provider, models string) {

@@ -88,15 +88,16 @@ func (g *grant) fetch(ctx context.Context) (Token, error) {
 	return Token{Value: Secret(t.AccessToken), Expiry: t.Expiry}, nil
 }
 
-// note has secrets masked from now on, before anybody can send them. Fetches come one at a time.
+// note has secrets masked from now on, before anybody can send them; one that was given before counts as new. Fetches come one at
+// a time.
 func (g *grant) note(secrets ...Secret) {
 	var all []Secret
 	if old := g.given.Load(); old != nil {
 		all = slices.Clone(*old)
 	}
 	for _, s := range secrets {
-		if s != "" && !slices.Contains(all, s) {
-			all = append(all, s)
+		if s != "" {
+			all = append(slices.DeleteFunc(all, func(o Secret) bool { return o == s }), s)
 		}
 	}
 	all = all[max(0, len(all)-keptSecrets):]

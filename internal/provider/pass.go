@@ -56,7 +56,7 @@ func (c *Client) Pass(ctx context.Context, r *attempt.Raw) (*http.Response, *fau
 
 // pass sends the request with one credential.
 func (c *Client) pass(ctx context.Context, r *attempt.Raw, x *exchange, credential int, token Secret) (*http.Response, *fault.Fault) {
-	u, err := rawPlace(c.options.BaseURL, r.Path, r.Query)
+	u, err := rawPlace(c.options.BaseURL, c.vendor.Sides, r.Path, r.Query)
 	if err != nil {
 		return nil, &fault.Fault{Class: fault.Unable, Unasked: true, Message: "the path leaves the provider's base URL"}
 	}

@@ -10,7 +10,7 @@ import (
 
 // Reach says whether a path that a client chose stays below the base URL (attempt.RawUpstream).
 func (c *Client) Reach(path string) error {
-	_, err := rawPlace(c.options.BaseURL, path, "")
+	_, err := rawPlace(c.options.BaseURL, c.vendor.Sides, path, "")
 	return err
 }
 
@@ -19,12 +19,21 @@ func (c *Client) Reach(path string) error {
 // path that leaves the base in any of these readings is none. Neither is one with an empty first segment, which some
 // read as a host, nor one with control characters or broken UTF-8, which may hide dots.
 //
-// A path that begins with the base's own version segment, as SDKs add it, means the base's.
-func rawPlace(base *url.URL, path, query string) (*url.URL, error) {
+// A path that begins with the base's own version segment, as SDKs add it, means the base's. One that begins with one of the vendor's
+// sides and that segment is below the side's own root in place of the base, by the same rules.
+func rawPlace(base *url.URL, sides []string, path, query string) (*url.URL, error) {
 	if strings.HasPrefix(path, "//") || !clean(path) {
 		return nil, errOutside
 	}
-	u, err := below(base, versionOnce(base, path), query)
+	if root, rest := beside(base, sides, path); root != nil {
+		base, path = root, rest
+		if strings.HasPrefix(path, "//") {
+			return nil, errOutside
+		}
+	} else {
+		path = versionOnce(base, path)
+	}
+	u, err := below(base, path, query)
 	if err == nil && u.EscapedPath() != u.RawPath { // it would be written in another way than it was looked at
 		return nil, errOutside
 	}
@@ -77,11 +86,50 @@ func unescaped(path string) string {
 	return string(out)
 }
 
+// beside finds the side that a path is at, and gives its root and the path below that; nil: at none.
+func beside(base *url.URL, sides []string, path string) (root *url.URL, rest string) {
+	for _, side := range sides {
+		here, there, ok := sideOf(base, side)
+		if !ok {
+			break
+		}
+		if rest, ok = strings.CutPrefix(path, here); ok && strings.HasPrefix(rest, "/") {
+			u := *base
+			u.RawPath = there
+			var err error
+			if u.Path, err = url.PathUnescape(there); err == nil {
+				return &u, rest
+			}
+		}
+	}
+	return nil, ""
+}
+
+// sideOf is how paths at a side begin, here and at the vendor; false: the base does not end in a version, and has no sides.
+func sideOf(base *url.URL, side string) (here, there string, ok bool) {
+	version := lastSegment(base)
+	if !isVersion(version) {
+		return "", "", false
+	}
+	here = "/" + side + "/" + version
+	return here, strings.TrimSuffix(strings.TrimSuffix(base.EscapedPath(), "/"), "/"+version) + here, true
+}
+
+// lastSegment is that of the base's path, escaped.
+func lastSegment(base *url.URL) string {
+	root := strings.TrimSuffix(base.EscapedPath(), "/")
+	return root[strings.LastIndexByte(root, '/')+1:]
+}
+
+// isVersion says whether a segment is an API's version, such as v1 or v1beta.
+func isVersion(segment string) bool {
+	return len(segment) > 1 && segment[0] == 'v' && segment[1] >= '0' && segment[1] <= '9'
+}
+
 // versionOnce leaves out of a path the version segment that the base ends in.
 func versionOnce(base *url.URL, path string) string {
-	root := strings.TrimSuffix(base.EscapedPath(), "/")
-	last := root[strings.LastIndexByte(root, '/')+1:]
-	if len(last) < 2 || last[0] != 'v' || last[1] < '0' || last[1] > '9' {
+	last := lastSegment(base)
+	if !isVersion(last) {
 		return path
 	}
 	if rest, ok := strings.CutPrefix(path, "/"+last); ok && (rest == "" || rest[0] == '/') {
@@ -94,9 +142,11 @@ func versionOnce(base *url.URL, path string) string {
 }
 
 // addresses are the reply headers that name a place at the provider.
-var addresses = [...]string{"Location", "Content-Location", "Operation-Location", "Azure-Asyncoperation"}
+var addresses = [...]string{
+	"Location", "Content-Location", "Operation-Location", "Azure-Asyncoperation", "X-Goog-Upload-Url", "X-Goog-Upload-Control-Url",
+}
 
-// localize makes the addresses in a reply's head paths below the base URL. What is anywhere else is left out: a client
+// localize makes the addresses in a reply's head paths below the base URL, or at a side. What is anywhere else is left out: a client
 // that followed it would send the gateway's key to a stranger.
 func (c *Client) localize(h http.Header, asked *url.URL) {
 	for _, name := range addresses {
@@ -112,14 +162,27 @@ func (c *Client) localize(h http.Header, asked *url.URL) {
 	}
 }
 
-// belowBase is the path and query of an address below the base URL.
+// under is what of a path is below a root.
+func under(path, root string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, root)
+	return rest, ok && strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, "//")
+}
+
+// belowBase is the path and query of an address below the base URL or at a side, as clients write it here.
 func (c *Client) belowBase(address string, asked *url.URL) (string, bool) {
 	u, err := asked.Parse(address)
 	if err != nil || !strings.EqualFold(u.Host, c.options.BaseURL.Host) || u.Scheme != c.options.BaseURL.Scheme || u.User != nil {
 		return "", false
 	}
-	path, ok := strings.CutPrefix(u.EscapedPath(), strings.TrimSuffix(c.options.BaseURL.EscapedPath(), "/"))
-	if !ok || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || !clean(path) {
+	base := c.options.BaseURL
+	path, ok := under(u.EscapedPath(), strings.TrimSuffix(base.EscapedPath(), "/"))
+	for _, side := range c.vendor.Sides {
+		if here, there, has := sideOf(base, side); has && !ok {
+			path, ok = under(u.EscapedPath(), there)
+			path = here + path
+		}
+	}
+	if !ok || !clean(path) {
 		return "", false
 	}
 	if u.RawQuery != "" {

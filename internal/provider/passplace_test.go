@@ -68,7 +68,7 @@ func TestPassPlace(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			u, err := rawPlace(parsedBase(t, c.base), c.path, c.query)
+			u, err := rawPlace(parsedBase(t, c.base), nil, c.path, c.query)
 			if (err == nil) != (c.want != "") {
 				t.Fatalf("got %v, %v", u, err)
 			}
@@ -79,9 +79,44 @@ func TestPassPlace(t *testing.T) {
 	}
 }
 
+// What a vendor keeps beside its API is reached by its own path, and the rules are the same there.
+func TestPassPlaceAtASide(t *testing.T) {
+	t.Parallel()
+	const base = "https://api.example.com/v1beta"
+	sides := []string{"upload", "download"}
+	for _, c := range []struct{ name, base, path, query, want string }{
+		{"a file's bytes", base, "/upload/v1beta/files", "uploadType=resumable", "https://api.example.com/upload/v1beta/files?uploadType=resumable"},
+		{"another side", base, "/download/v1beta/files/f:download", "alt=media", "https://api.example.com/download/v1beta/files/f:download?alt=media"},
+		{"a base with a path and a query of its own", "https://proxy.example.com/te%2Fam/v1beta/?x=1", "/upload/v1beta/files", "y=2", "https://proxy.example.com/te%2Fam/upload/v1beta/files?x=1&y=2"},
+		{"the API itself", base, "/v1beta/files", "", base + "/files"},
+		{"the version twice", base, "/upload/v1beta/v1beta/files", "", "https://api.example.com/upload/v1beta/v1beta/files"},
+		{"another version is below the base", base, "/upload/v1/files", "", base + "/upload/v1/files"},
+		{"no version is below the base", base, "/upload/files", "", base + "/upload/files"},
+		{"a version that goes on", base, "/upload/v1betax/files", "", base + "/upload/v1betax/files"},
+		{"escaped, it is below the base", base, "/%75pload/v1beta/files", "", base + "/%75pload/v1beta/files"},
+		{"another word", base, "/admin/v1beta/files", "", base + "/admin/v1beta/files"},
+		{"a base without a version", "https://api.example.com", "/upload/v1beta/files", "", "https://api.example.com/upload/v1beta/files"},
+		{"a base without one, and no version asked for", "https://api.example.com/team", "/upload/files", "", "https://api.example.com/team/upload/files"},
+		{"the side alone", base, "/upload/v1beta", "", base + "/upload/v1beta"},
+		{"dots", base, "/upload/v1beta/../../admin", "", ""},
+		{"encoded dots", base, "/upload/v1beta/%2e%2e/admin", "", ""},
+		{"dots before the version", base, "/upload/../v1beta/files", "", ""},
+		{"a host by two slashes", base, "/upload/v1beta//evil.example/x", "", ""},
+		{"an encoded backslash", base, "/upload/v1beta/a%5c..%5cb", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			u, err := rawPlace(parsedBase(t, c.base), sides, c.path, c.query)
+			if (err == nil) != (c.want != "") || err == nil && u.String() != c.want {
+				t.Errorf("got %v, %v; want %s", u, err, c.want)
+			}
+		})
+	}
+}
+
 // Whatever a client writes, no server on the way can read the path as one outside of the base.
 func FuzzPassPlace(f *testing.F) {
-	for _, seed := range []string{"/files", "/%2e%2e/x", "/a%2f..%2fb", "//evil/x", "/..;/x", "/a\\b", "/%255c..", "/v1/v1/x", "/@h", "/%c0%ae", "/%25zz/%252e%252e/%252e."} {
+	for _, seed := range []string{"/files", "/%2e%2e/x", "/a%2f..%2fb", "//evil/x", "/..;/x", "/a\\b", "/%255c..", "/v1/v1/x", "/upload/v1/x", "/upload/v1/%2e%2e/x", "/@h", "/%c0%ae", "/%25zz/%252e%252e/%252e."} {
 		for i := range 3 {
 			f.Add(seed, uint8(i))
 		}
@@ -89,7 +124,7 @@ func FuzzPassPlace(f *testing.F) {
 	bases := []*url.URL{parsedBase(f, "https://api.example.com/team/v1"), parsedBase(f, "http://host:8000"), parsedBase(f, "https://h/a%2Fb/v1")}
 	f.Fuzz(func(t *testing.T, p string, which uint8) {
 		base := bases[int(which)%len(bases)]
-		u, err := rawPlace(base, p, "")
+		u, err := rawPlace(base, []string{"upload"}, p, "")
 		if err != nil {
 			return
 		}
@@ -97,6 +132,11 @@ func FuzzPassPlace(f *testing.F) {
 			t.Fatalf("%q below %s leads to %s", p, base, u)
 		}
 		read, root := u.EscapedPath(), base.EscapedPath()
+		if side := strings.TrimSuffix(root, "/v1") + "/upload/v1"; strings.HasPrefix(p, "/upload/v1/") && side != root {
+			if _, _, ok := sideOf(base, "upload"); ok {
+				root = side
+			}
+		}
 		if !strings.HasPrefix(read, root+"/") {
 			t.Fatalf("%q is not below %s", read, base)
 		}
@@ -131,7 +171,7 @@ func FuzzPassPlace(f *testing.F) {
 
 func TestLocalize(t *testing.T) {
 	t.Parallel()
-	c := &Client{options: Options{BaseURL: parsedBase(t, "https://api.example.com/v1")}}
+	c := &Client{options: Options{BaseURL: parsedBase(t, "https://api.example.com/v1")}, vendor: &Vendor{Sides: []string{"upload", "download"}}}
 	asked := parsedBase(t, "https://api.example.com/v1/files/f1/content")
 	cases := []struct{ name, location, want string }{
 		{"a whole address", "https://api.example.com/v1/files/f2?x=1", "/files/f2?x=1"},
@@ -139,6 +179,12 @@ func TestLocalize(t *testing.T) {
 		{"relative", "other", "/files/f1/other"},
 		{"the host in capitals", "https://API.example.com/v1/a", "/a"},
 		{"outside of the base", "/v2/files", ""},
+		{"at a side", "https://api.example.com/upload/v1/files?upload_id=x", "/upload/v1/files?upload_id=x"},
+		{"at another side", "/download/v1/files/f", "/download/v1/files/f"},
+		{"at a side of another version", "/upload/v2/files", ""},
+		{"at no side", "/admin/v1/files", ""},
+		{"at a side of another host", "https://evil.example/upload/v1/files", ""},
+		{"a host by two slashes at a side", "/upload/v1//evil.example", ""},
 		{"beside the base", "/v1evil/files", ""},
 		{"another host", "https://storage.example.net/v1/f2?sig=1", ""},
 		{"another port", "https://api.example.com:8443/v1/a", ""},
@@ -152,9 +198,9 @@ func TestLocalize(t *testing.T) {
 	for _, k := range cases {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			h := http.Header{"Location": {k.location}, "Content-Location": {k.location}}
+			h := http.Header{"Location": {k.location}, "Content-Location": {k.location}, "X-Goog-Upload-Url": {k.location}}
 			c.localize(h, asked)
-			if got := h.Get("Location"); got != k.want {
+			if got := h.Get("Location"); got != k.want || h.Get("X-Goog-Upload-Url") != k.want {
 				t.Errorf("got %q, want %q", got, k.want)
 			}
 			if _, there := h["Content-Location"]; there != (k.want != "") {

@@ -36,6 +36,9 @@ type Vendor struct {
 	// are fetched and expire, signatures over the body. The error is a *fault.Fault where its class is known; else it is
 	// the credential's. r's URL is shared and must not be changed; c is never nil. nil: Options.AuthHeader.
 	Authorize func(ctx context.Context, r *http.Request, body []byte, c *Credential) error
+	// Sides are names of places beside the API that passthrough reaches: what is at /NAME and the base URL's last segment, where the base
+	// would have that segment alone (Google's /upload/v1beta). nil: none.
+	Sides []string
 	// SignsBody: Authorize needs the body that it is given. Requests whose body is sent while it comes are then not possible.
 	SignsBody bool
 	// Frame turns a 2xx body of the vendor's own framing into server-sent events (Bedrock); nil: it is JSON or they are already.

@@ -17,6 +17,14 @@ const (
 	HintsOutput // an answer that is more than text
 )
 
+// Hints are those of the request's body. Turns that hold nothing but text are not looked at, however long they are.
+func (r *Request) Hints() Hints {
+	if turns := r.Spans.Turns; r.Spans.Texts {
+		return HintsOf(r.Body[:turns.From]) | HintsOf(r.Body[turns.To:])
+	}
+	return HintsOf(r.Body)
+}
+
 // HintsOf looks a request's bytes over for the words with which clients' dialects ask for these things. It is a guess that is
 // cheap enough for every request: it reads what stands after quotation marks, and decodes nothing.
 func HintsOf(body []byte) (h Hints) {

@@ -27,6 +27,14 @@ func Place(r *jsonscan.Reader) Span {
 	return Span{From: from, To: to}
 }
 
+// PlaceTurns reads the conversation and notes its place. levels is how many arrays and objects can lie in one another there, the whole
+// included, before anything but text can be in it: a picture's or a file's part is deeper.
+func (s *Spans) PlaceTurns(r *jsonscan.Reader, levels int) {
+	kind := r.Kind()
+	from, to, n := r.SkipDeep()
+	s.Turns, s.Texts = Span{From: from, To: to}, kind == jsonscan.String || n > 0 && n <= levels
+}
+
 // TextPlace is Place of a text; absent, if the value is none, or an empty one.
 func TextPlace(r *jsonscan.Reader) Span {
 	if r.Kind() != jsonscan.String {

@@ -3,7 +3,6 @@ package wire
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"evergate/internal/jsonscan"
 )
@@ -37,20 +36,6 @@ func NoJSON(body []byte, err error) error {
 	line, column := jsonscan.Position(body, syntax.Offset)
 	return &RequestError{Message: fmt.Sprintf("the body is not valid JSON: line %d, column %d (byte %d): %s",
 		line, column, syntax.Offset, syntax.Msg)}
-}
-
-// CheckModel refuses a request without the name of a model, of which example is one; kind is what "model" was in the
-// body. The error is a *RequestError.
-func CheckModel(model string, kind jsonscan.Kind, example string) error {
-	switch {
-	case kind == jsonscan.None || kind == jsonscan.Null:
-		return &RequestError{Param: "model", Message: `"model" is missing: name the model to use, such as {"model": "` + example + `"}`}
-	case kind != jsonscan.String:
-		return WrongKind("model", "a string", kind)
-	case strings.TrimSpace(model) == "":
-		return &RequestError{Param: "model", Message: `"model" is empty: name the model to use`}
-	}
-	return nil
 }
 
 // CheckStream refuses a request whose "stream" is neither a boolean nor absent; kind is what it was in the body. The

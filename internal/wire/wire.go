@@ -54,6 +54,8 @@ type Spans struct {
 	// Turns is the value of the member that has the conversation, for a Conversing dialect; its inside was looked at once, and
 	// need not be again.
 	Turns Span
+	// Texts: the turns are too flat to hold anything but text, whatever words stand in it.
+	Texts bool
 	// Insert is the offset just after the opening brace of the body.
 	Insert int
 	// Empty is true when the body is an object without members.

@@ -24,6 +24,7 @@ func New() *provider.Vendor {
 		Maker:      func(string) llm.Vendor { return llm.Google },
 		Place:      place,
 		Faults:     faults(),
+		Sides:      []string{"upload", "download"}, // the bytes of files
 		Models:     &provider.ModelList{Path: "/models?pageSize=1000", Read: readModels},
 	}
 }

@@ -13,7 +13,8 @@ func readRequest(body []byte, streams bool) (wire.Request, error) {
 	if r.Kind() != jsonscan.Object {
 		return q, wire.NoObject(body)
 	}
-	var model, stream, messages jsonscan.Kind // what the last one is; None: there is none
+	var named wire.Naming
+	var stream, messages jsonscan.Kind // what the last one is; None: there is none
 	r.Object()
 	q.Spans.Insert = r.Offset()
 	q.Spans.Empty = true
@@ -21,29 +22,29 @@ func readRequest(body []byte, streams bool) (wire.Request, error) {
 		q.Spans.Empty = false
 		switch string(key) {
 		case "model":
-			q.Spans.Again = q.Spans.Again || model != jsonscan.None
-			model = r.Kind()
-			from := r.Offset()
-			q.Model, _ = r.Text()
-			q.Spans.Model = wire.Span{From: from, To: r.Offset()}
+			named.Read(&q, &r)
 		case "stream":
 			stream = r.Kind()
 			value, _ := r.Bool()
 			q.Stream = value && streams
 		case "messages":
 			messages = r.Kind()
-			q.Spans.Turns = wire.Place(&r)
-		case "provider", "models":
+			q.Spans.PlaceTurns(&r, 4) // an image or document has its source in an object
+		case "provider":
 			q.Prefers = true
 			r.Skip()
+		case "models":
+			q.Prefers, named.Models = true, r.Kind()
+			r.Skip()
 		default:
+			named.Other(key)
 			r.Skip()
 		}
 	}
 	if !r.End() {
 		return q, wire.NoJSON(body, r.Err())
 	}
-	if err := wire.CheckModel(q.Model, model, "claude-sonnet-4-5"); err != nil {
+	if err := named.Check(q.Model, "claude-sonnet-4-5"); err != nil {
 		return q, err
 	}
 	if err := wire.CheckStream(stream); streams && err != nil {

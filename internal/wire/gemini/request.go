@@ -15,7 +15,7 @@ func readGenerate(body []byte) (wire.Request, error) {
 		switch key {
 		case "contents":
 			contents = r.Kind()
-			q.Spans.Turns = wire.Place(r)
+			q.Spans.PlaceTurns(r, 4) // a blob or file is an object in its part
 		case "generationConfig":
 			readCandidateCount(&q, r)
 		default:
@@ -80,21 +80,19 @@ func walk(q *wire.Request, read func(key string, r *jsonscan.Reader)) error {
 	}
 	r.Object()
 	q.Spans.Insert, q.Spans.Empty = r.Offset(), true
+	var named wire.Naming
 	for key, ok := r.Key(); ok; key, ok = r.Key() {
 		q.Spans.Empty = false
 		if name := string(camel(key)); name != "model" {
 			q.Prefers = q.Prefers || name == "provider" || name == "models"
+			named.Other(key)
 			read(name, &r)
 			continue
 		}
-		q.Spans.Again = q.Spans.Again || !q.Spans.Model.Absent()
-		r.Kind()
-		from := r.Offset()
-		q.Model, _ = r.Text()
-		q.Spans.Model = wire.Span{From: from, To: r.Offset()}
+		named.Read(q, &r)
 	}
 	if !r.End() {
 		return wire.NoJSON(q.Body, r.Err())
 	}
-	return nil
+	return named.Unlike()
 }

@@ -17,7 +17,7 @@ func (f Form) ReadForm(body []byte, contentType string) (wire.Request, error) {
 	if err != nil {
 		return q, err
 	}
-	model := jsonscan.None
+	var named wire.Naming
 	_, err = eachField(body, boundary, func(at *field) error {
 		if at.file && string(at.name) != "model" {
 			return nil
@@ -28,8 +28,8 @@ func (f Form) ReadForm(body []byte, contentType string) (wire.Request, error) {
 			if at.file || at.encoded || strings.ContainsAny(value, "\r\n") { // else a name could pass for the rest of the form
 				return &wire.RequestError{Param: "model", Message: `"model" must be plain text of one line`}
 			}
-			q.Spans.Again = q.Spans.Again || model != jsonscan.None
-			q.Model, q.Spans.Model, model = value, at.value, jsonscan.String
+			q.Spans.Again = q.Spans.Again || named.Model != jsonscan.None
+			q.Model, q.Spans.Model, named.Model = value, at.value, jsonscan.String
 		case "stream":
 			q.Stream = strings.EqualFold(value, "true") || value == "1"
 		case "response_format":
@@ -37,13 +37,18 @@ func (f Form) ReadForm(body []byte, contentType string) (wire.Request, error) {
 		case "n":
 			n, _ := strconv.Atoi(value)
 			q.Choices = min(max(n, 0), 64)
+		default:
+			named.Other(at.name)
 		}
 		return nil
 	})
 	if err != nil {
 		return q, err
 	}
-	return q, f.settle(&q, model, "")
+	if named.Silent() && f.model == "" && named.Unlike() == nil {
+		return q, &wire.RequestError{Param: "model", Message: `"model" is missing: name the model to use, such as ` + f.example()}
+	}
+	return q, f.settle(&q, &named, "")
 }
 
 // longestValue is how much of a field is read; no name of a model is longer.

@@ -18,7 +18,8 @@ func readRequest(body []byte, how reading) (wire.Request, error) {
 	if r.Kind() != jsonscan.Object {
 		return q, wire.NoObject(body)
 	}
-	var model, stream, options, messages jsonscan.Kind // what the last one is; None: there is none
+	var named wire.Naming
+	var stream, options, messages jsonscan.Kind // what the last one is; None: there is none
 	var include includeUsage
 	r.Object()
 	q.Spans.Insert = r.Offset()
@@ -27,11 +28,7 @@ func readRequest(body []byte, how reading) (wire.Request, error) {
 		q.Spans.Empty = false
 		switch string(key) {
 		case "model":
-			q.Spans.Again = q.Spans.Again || model != jsonscan.None
-			model = r.Kind()
-			from := r.Offset()
-			q.Model, _ = r.Text()
-			q.Spans.Model = wire.Span{From: from, To: r.Offset()}
+			named.Read(&q, &r)
 		case "stream":
 			if !how.streams {
 				r.Skip()
@@ -52,21 +49,25 @@ func readRequest(body []byte, how reading) (wire.Request, error) {
 			q.Spans.IncludeUsage, q.AskedUsage = include.span, include.asked
 		case "messages":
 			messages = r.Kind()
-			q.Spans.Turns = wire.Place(&r)
+			q.Spans.PlaceTurns(&r, 2) // a message that has parts may have an image's address in one
 		case "n":
 			n, _ := r.Int()
 			q.Choices = int(min(max(n, 0), 64))
-		case "provider", "models":
+		case "provider":
 			q.Prefers = true
 			r.Skip()
+		case "models":
+			q.Prefers, named.Models = true, r.Kind()
+			r.Skip()
 		default:
+			named.Other(key)
 			r.Skip()
 		}
 	}
 	if !r.End() {
 		return q, wire.NoJSON(body, r.Err())
 	}
-	if err := wire.CheckModel(q.Model, model, "gpt-4o-mini"); err != nil {
+	if err := named.Check(q.Model, "gpt-4o-mini"); err != nil {
 		return q, err
 	}
 	if err := wire.CheckStream(stream); err != nil {

@@ -63,7 +63,8 @@ func (s Aside) ReadRequest(body []byte) (wire.Request, error) {
 	if r.Kind() != jsonscan.Object {
 		return q, wire.NoObject(body)
 	}
-	var model, stream jsonscan.Kind // what the last one is; None: there is none
+	var named wire.Naming
+	var stream jsonscan.Kind // what the last one is; None: there is none
 	var format string
 	r.Object()
 	q.Spans.Insert = r.Offset()
@@ -72,11 +73,7 @@ func (s Aside) ReadRequest(body []byte) (wire.Request, error) {
 		q.Spans.Empty = false
 		switch string(key) {
 		case "model":
-			q.Spans.Again = q.Spans.Again || model != jsonscan.None
-			model = r.Kind()
-			from := r.Offset()
-			q.Model, _ = r.Text()
-			q.Spans.Model = wire.Span{From: from, To: r.Offset()}
+			named.Read(&q, &r)
 		case "stream":
 			stream = r.Kind()
 			q.Stream, _ = r.Bool()
@@ -92,24 +89,28 @@ func (s Aside) ReadRequest(body []byte) (wire.Request, error) {
 		case "n":
 			n, _ := r.Int()
 			q.Choices = int(min(max(n, 0), 64))
-		case "provider", "models":
+		case "provider":
 			q.Prefers = true
 			r.Skip()
+		case "models":
+			q.Prefers, named.Models = true, r.Kind()
+			r.Skip()
 		default:
+			named.Other(key)
 			r.Skip()
 		}
 	}
 	if !r.End() {
 		return q, wire.NoJSON(body, r.Err())
 	}
-	if err := s.settle(&q, model, format); err != nil {
+	if err := s.settle(&q, &named, format); err != nil {
 		return q, err
 	}
 	return q, wire.CheckStream(stream)
 }
 
 // settle completes what was read of a request.
-func (s Aside) settle(q *wire.Request, model jsonscan.Kind, format string) error {
+func (s Aside) settle(q *wire.Request, named *wire.Naming, format string) error {
 	if s.sound {
 		q.Stream = format == "sse"
 		q.Raw = !q.Stream
@@ -117,11 +118,11 @@ func (s Aside) settle(q *wire.Request, model jsonscan.Kind, format string) error
 	if q.Stream {
 		q.Raw = false
 	}
-	if s.model != "" && (model == jsonscan.None || model == jsonscan.Null) {
+	if s.model != "" && named.Silent() {
 		q.Model = s.model
-		return nil
+		return named.Unlike()
 	}
-	return wire.CheckModel(q.Model, model, s.example())
+	return named.Check(q.Model, s.example())
 }
 
 func (s Aside) example() string {

@@ -12,7 +12,8 @@ func readRequest(body []byte) (wire.Request, error) {
 	if r.Kind() != jsonscan.Object {
 		return q, wire.NoObject(body)
 	}
-	var model, stream, input, context jsonscan.Kind // what the last one is; None: there is none
+	var named wire.Naming
+	var stream, input, context jsonscan.Kind // what the last one is; None: there is none
 	r.Object()
 	q.Spans.Insert = r.Offset()
 	q.Spans.Empty = true
@@ -20,17 +21,13 @@ func readRequest(body []byte) (wire.Request, error) {
 		q.Spans.Empty = false
 		switch string(key) {
 		case "model":
-			q.Spans.Again = q.Spans.Again || model != jsonscan.None
-			model = r.Kind()
-			from := r.Offset()
-			q.Model, _ = r.Text()
-			q.Spans.Model = wire.Span{From: from, To: r.Offset()}
+			named.Read(&q, &r)
 		case "stream":
 			stream = r.Kind()
 			q.Stream, _ = r.Bool()
 		case "input":
 			input = r.Kind()
-			q.Spans.Turns = wire.Place(&r)
+			q.Spans.PlaceTurns(&r, 2) // an item with parts may have an image's address in one
 		case "previous_response_id":
 			q.Previous, _ = r.Text()
 		case "conversation", "prompt":
@@ -43,17 +40,21 @@ func readRequest(body []byte) (wire.Request, error) {
 		case "store":
 			store, said := r.Bool()
 			q.Stateless = said && !store
-		case "provider", "models":
+		case "provider":
 			q.Prefers = true
 			r.Skip()
+		case "models":
+			q.Prefers, named.Models = true, r.Kind()
+			r.Skip()
 		default:
+			named.Other(key)
 			r.Skip()
 		}
 	}
 	if !r.End() {
 		return q, wire.NoJSON(body, r.Err())
 	}
-	if err := wire.CheckModel(q.Model, model, "gpt-4o-mini"); err != nil {
+	if err := named.Check(q.Model, "gpt-4o-mini"); err != nil {
 		return q, err
 	}
 	if err := wire.CheckStream(stream); err != nil {
