@@ -20,6 +20,7 @@ func (deaf) DiscoveryChanged(*journal.Discovery) {}
 func (deaf) GuardChanged(*journal.Guard)         {}
 func (deaf) BreakerOperated(*journal.Order)      {}
 func (deaf) ProbeEnded(*journal.Probe)           {}
+func (deaf) MirrorEnded(*journal.Mirror)         {}
 
 // scopes are what one breaker may stand for; each has to be cheap.
 var scopes = map[string]func(*resilience.Settings){

@@ -14,14 +14,18 @@ func (p *Provider) Copy() *resilience.Machine {
 	return p.machine.Copy()
 }
 
-// FirstContent is the average time to a model's first content; false: none was measured.
-func (p *Provider) FirstContent(model string) (time.Duration, bool) {
+// FirstContent is the average time to a model's first content, with what others measured (R67); false: nobody measured any.
+func (p *Provider) FirstContent(now time.Time, model string) (time.Duration, bool) {
+	var own resilience.Averages
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l := p.latency[model]; l != nil {
-		return l.FirstContent()
+		own.FirstContent, _ = l.FirstContent()
+		own.Recency = l.recency
 	}
-	return 0, false
+	others := p.heard.models[model]
+	both := own.With(now, &others)
+	return both.FirstContent, both.FirstContent > 0
 }
 
 // Retries is the retry budget apart from the living one, and how many requests it would be drawn for if one more came (R53,

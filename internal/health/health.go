@@ -26,7 +26,9 @@ type Config struct {
 // Health holds every provider's guards. Safe for concurrent use.
 type Health struct {
 	sink      journal.Sink
+	evidence  evidence
 	budgets   budgets
+	others    others
 	providers atomic.Pointer[map[string]*Provider]
 	apply     sync.Mutex // serialises Apply
 }
@@ -50,7 +52,7 @@ func (h *Health) Apply(configs []Config) {
 		if ok {
 			p.configure(c)
 		} else {
-			p = newProvider(c, h.sink)
+			p = newProvider(c, h.sink, &h.evidence)
 		}
 		next[c.Name] = p
 	}
@@ -78,19 +80,22 @@ func (h *Health) DrawHedge(now time.Time, share float64) bool {
 type Provider struct {
 	name     string
 	sink     journal.Sink
+	evidence *evidence
 	inFlight atomic.Int64
 	twice    atomic.Int64 // settlements of permits that were settled before
 
 	mu      sync.Mutex
 	machine *resilience.Machine
+	proofs  uint64   // good probes that were told of
 	names   []string // of the credentials, by index
 	latency map[string]*measures
 	overall resilience.Latency
+	heard   heard // R67
 }
 
-func newProvider(c Config, sink journal.Sink) *Provider {
+func newProvider(c Config, sink journal.Sink, e *evidence) *Provider {
 	p := &Provider{
-		name: c.Name, sink: sink, machine: resilience.New(c.Settings, c.Strategy, c.Credentials),
+		name: c.Name, sink: sink, evidence: e, machine: resilience.New(c.Settings, c.Strategy, c.Credentials),
 		latency: map[string]*measures{},
 	}
 	p.names = credentialNames(c.Credentials)
@@ -225,7 +230,7 @@ func (t *Permit) Settle(now time.Time, o resilience.Outcome, m Measured) (failur
 	p.inFlight.Add(-1)
 	eff := p.machine.Settle(now, t.r, o, rand.Float64(), space[:0]) //nolint:gosec // jitter, not secrets
 	if o.Success || m.Outrun {
-		p.measure(t.r.Model, m)
+		p.measure(now, t.r.Model, m)
 	}
 	p.unlockAndTell(now, eff)
 	return failuresBefore
@@ -235,7 +240,7 @@ func (t *Permit) Settle(now time.Time, o resilience.Outcome, m Measured) (failur
 const maxMeasured = 512
 
 // measure requires the lock.
-func (p *Provider) measure(model string, m Measured) {
+func (p *Provider) measure(now time.Time, model string, m Measured) {
 	l := p.latency[model]
 	if l == nil {
 		if len(p.latency) >= maxMeasured {
@@ -252,6 +257,7 @@ func (p *Provider) measure(model string, m Measured) {
 	l.Add(m.FirstByte, m.FirstContent, m.Total)
 	l.AddContent(m.FirstContent, m.Stream)
 	l.count(&m)
+	l.recency.Add(now)
 	p.overall.Add(m.FirstByte, m.FirstContent, m.Total)
 }
 
@@ -280,20 +286,32 @@ func (p *Provider) SilentTooLong(model string, timeout time.Duration) time.Durat
 
 // unlockAndTell releases the lock and then tells the journal: effects leave the lock before anyone hears of them.
 func (p *Provider) unlockAndTell(now time.Time, effects []resilience.Effect) {
-	if len(effects) == 0 {
+	if len(effects) == 0 && p.machine.Proofs() == p.proofs {
 		p.mu.Unlock()
 		return
 	}
+	p.unlockAndReport(now, effects, false)
+}
+
+// unlockAndReport tells with a word on whether others of the fleet were heard to say it.
+func (p *Provider) unlockAndReport(now time.Time, effects []resilience.Effect, heard bool) {
+	proofs := p.machine.Proofs()
+	own := proofs != p.proofs || len(effects) > 0 && !heard
+	p.proofs = proofs
 	facts := make([]journal.Guard, len(effects))
 	for i, e := range effects {
 		facts[i] = journal.Guard{
 			At: now, Provider: p.name, Guard: e.Guard.String(), Credential: p.nameOf(e.Credential), Model: e.Model,
 			From: e.From, To: e.To, Trip: e.Trip, Reason: string(e.Reason), Until: e.Until, Level: e.Level,
+			Heard: heard,
 		}
 	}
 	p.mu.Unlock()
 	for i := range facts {
 		p.sink.GuardChanged(&facts[i])
+	}
+	if own {
+		p.evidence.tell(p.name)
 	}
 }
 
@@ -303,7 +321,7 @@ type Snapshot struct {
 	Guards              resilience.View
 	InFlight            int64
 	SettledTwice        int64         // permits that were settled more than once: a bug of the request path
-	FirstContent, Total time.Duration // averages; 0: not measured
+	FirstContent, Total time.Duration // averages, with what others measured (R67); 0: not measured
 }
 
 // Snapshot copies the state, for status pages and metrics.
@@ -312,8 +330,11 @@ func (p *Provider) Snapshot(now time.Time) Snapshot {
 	p.mu.Lock()
 	v, eff := p.machine.View(now, space[:0])
 	s := Snapshot{Name: p.name, Guards: v, InFlight: p.inFlight.Load(), SettledTwice: p.twice.Load()}
-	s.FirstContent, _ = p.overall.FirstContent()
-	s.Total, _ = p.overall.Total()
+	own := resilience.Averages{Recency: p.recency(now)}
+	own.FirstContent, _ = p.overall.FirstContent()
+	own.Total, _ = p.overall.Total()
+	both := own.With(now, &p.heard.overall)
+	s.FirstContent, s.Total = both.FirstContent, both.Total
 	p.unlockAndTell(now, eff)
 	return s
 }

@@ -23,6 +23,7 @@ func (f *facts) RequestEnded(*journal.Request)       {}
 func (f *facts) AttemptEnded(*journal.Attempt)       {}
 func (f *facts) DiscoveryChanged(*journal.Discovery) {}
 func (f *facts) ProbeEnded(*journal.Probe)           {}
+func (f *facts) MirrorEnded(*journal.Mirror)         {}
 
 func (f *facts) BreakerOperated(o *journal.Order) {
 	f.mu.Lock()

@@ -37,6 +37,7 @@ func TestOperate(t *testing.T) {
 			t.Errorf("%+v", b)
 		}
 		h.Apply([]Config{config("a", "k1")}) // a reload
+		order.By, order.At = "10.0.0.9", now
 		if s := p.Snapshot(now); s.Guards.Breaker.Order != order {
 			t.Errorf("%+v", s.Guards.Breaker)
 		}

@@ -12,6 +12,7 @@ type measures struct {
 	resilience.Latency
 	output, cached float64 // moving averages: tokens of an answer; the share of the input that came from the prompt cache
 	counted        uint32
+	recency        resilience.Recency // R67
 }
 
 // tokensWeight is one over the share of a new answer in the averages of tokens.
@@ -37,8 +38,9 @@ func (p *Provider) Signal(now time.Time, model string) route.Signal {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.Health, s.Headroom = p.machine.Fitness(now, model)
-	if l := p.latency[model]; l != nil {
-		s.FirstContent, _ = l.Pace()
+	l := p.latency[model]
+	s.FirstContent = p.pace(now, model, l)
+	if l != nil {
 		s.Output, s.CachedShare = l.output, l.cached
 	}
 	return s

@@ -14,6 +14,7 @@ type Sink interface {
 	DiscoveryChanged(*Discovery)
 	BreakerOperated(*Order)
 	ProbeEnded(*Probe)
+	MirrorEnded(*Mirror)
 }
 
 // Usage is tokens as the upstream counted them; Known is false if it said none.
@@ -33,7 +34,7 @@ type Step struct {
 	// Reason is "ok", a fault class's word, or for a skip a guard's reason.
 	Reason string
 	// Why says why this attempt was made: first, next_candidate, sibling_credential, same_target, short_wait, round,
-	// all_blocked, hedge, resume.
+	// all_blocked, hedge, resume; mirror for that of a copy.
 	Why string
 	// Wasted is what an attempt cost that another one outran (R71); nil for all others.
 	Wasted *Wasted
@@ -119,6 +120,8 @@ type Guard struct {
 	Reason     string
 	Until      time.Time
 	Level      int
+	// Heard is true for what others of the fleet, or the store, made of a guard (R62): no evidence of this instance's own.
+	Heard bool
 }
 
 // Order is an operator's word on a circuit breaker (R31): who said what, why, and until when.
@@ -129,6 +132,8 @@ type Order struct {
 	Reason          string // the operator's words
 	By              string // an address, or whose token it was
 	Until           time.Time
+	// Heard is true where another instance was given the order, and this one follows.
+	Heard bool
 }
 
 // Probe is one request that the gateway made by itself to a provider whose breaker was half-open (R75), at its end.
@@ -139,6 +144,25 @@ type Probe struct {
 	Status                      int    // the upstream's, 0 if none
 	Message                     string // the upstream's own words, masked
 	Duration                    time.Duration
+}
+
+// Mirror is a copy of a client's request that was sent, or was to be sent, to the mirror of its virtual model, at its end.
+// Its answer was thrown away.
+type Mirror struct {
+	RequestID                   string    // of the request that was copied
+	Start                       time.Time // of the copy
+	Route                       string    // the virtual model
+	Dialect                     string    // the client's
+	Stream                      bool
+	Provider, Model, Credential string // an empty Credential: none was tried
+	// Outcome is ok or a fault class's word; or why nothing came of it: blocked by a guard, dropped for want of room, late
+	// (its own time was up), stopped with the gateway, or a bug of the gateway's own.
+	Outcome                string
+	Status                 int    // the upstream's, 0 if none
+	Message                string // the upstream's own words, masked
+	Duration, FirstContent time.Duration
+	Usage                  Usage
+	Finish                 string
 }
 
 // Discovery is a change of a provider's discovery status (not every refresh).

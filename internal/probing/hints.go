@@ -4,9 +4,9 @@ import "evergate/internal/journal"
 
 var _ journal.Sink = (*Prober)(nil)
 
-// GuardChanged hears that a breaker opened. It is called on the path of the request that opened it, and by the prober's own.
+// GuardChanged hears that a breaker opened, or that another instance's good probe made it half-open before its time (R66). It is called on the path of the request that opened it, and by the prober's own.
 func (p *Prober) GuardChanged(g *journal.Guard) {
-	if g.Guard == "circuit_breaker" && g.To == "open" {
+	if g.Guard == "circuit_breaker" && (g.To == "open" || g.Heard && g.To == "half_open") {
 		p.hint(g.Provider)
 	}
 }
@@ -25,3 +25,6 @@ func (*Prober) DiscoveryChanged(*journal.Discovery) {}
 
 // ProbeEnded implements journal.Sink.
 func (*Prober) ProbeEnded(*journal.Probe) {}
+
+// MirrorEnded implements journal.Sink.
+func (*Prober) MirrorEnded(*journal.Mirror) {}

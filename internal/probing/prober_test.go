@@ -34,6 +34,9 @@ type bench struct {
 	told   []journal.Probe
 }
 
+// MirrorEnded implements journal.Sink.
+func (*bench) MirrorEnded(*journal.Mirror) {}
+
 // ProbeEnded makes it the prober's journal, which hears the facts itself, too.
 func (b *bench) ProbeEnded(p *journal.Probe) {
 	b.mu.Lock()
@@ -117,6 +120,28 @@ func (b *bench) wants(state string, asked ...string) {
 	if !slices.Equal(b.asked, asked) {
 		b.t.Errorf("asked %q, want %q", b.asked, asked)
 	}
+}
+
+// R66, R75: a good probe of another instance calls for one here at once; one that yields to another asks nothing until then.
+func TestProbesOfAFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.health.Provider("p")
+		b.fail(5, 0, fault.Upstream)
+		b.after(12 * time.Second)
+		p.Absorb(time.Now(), []resilience.Row{{Guard: resilience.CircuitBreaker, ProvedAt: time.Now().Add(-time.Second)}})
+		synctest.Wait()
+		b.wants("closed", "12s default")
+		b.fail(5, 0, fault.Upstream)
+		due := p.Due(time.Now(), time.Hour)
+		if len(due) != 1 || !p.Yield(time.Now(), "", due[0].OpenedAt, due[0].RetryAt.Add(5*time.Second)) {
+			t.Fatalf("%+v", due)
+		}
+		b.after(35 * time.Second)
+		b.wants("half_open", "12s default")
+		b.after(5 * time.Second)
+		b.wants("closed", "12s default", "52s default")
+	})
 }
 
 // R75: nothing is asked while nothing is open; then at the end of each open time, until an answer closes it.

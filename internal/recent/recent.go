@@ -34,6 +34,7 @@ type Request struct {
 type Ring struct {
 	next   atomic.Uint64
 	places [Requests]place
+	copies copies
 }
 
 // place is where one request is kept.

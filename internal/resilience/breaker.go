@@ -75,6 +75,7 @@ func (r reach) counts(connection bool) bool {
 // breaker is one circuit breaker (R20-R31, R33, R34). look must be called before anything else at a new time.
 type breaker struct {
 	moves      *uint64 // transitions of all breakers of the machine so far
+	proofs     *uint64 // good probes of all of them
 	model      string  // empty: the provider's
 	reach      reach
 	state      State
@@ -99,6 +100,11 @@ type breaker struct {
 	kept       bool      // half-open, it is kept for those
 	passedAt   time.Time // of the last success (R62)
 	own        evidence  // R62
+	youngest   time.Time // start of the open period that began last, of those that ran together with the present one (R66)
+	heard      time.Time // of the latest good probe of others (R66)
+	calmAt     time.Time // since when offences fade, where that is known from before a restart (R29, R65)
+	yield      yield     // R66
+	yields     bool      // half-open, it leaves the probe to another
 }
 
 // breakerOn says whether any trip is on (R28).
@@ -117,8 +123,9 @@ func (b *breaker) quiet() bool {
 	return b.state == Closed && b.offences == 0 && b.order.Action == NoAction
 }
 
-// look moves the breaker on to now: an operator's order ends (R31), an open period that is over ends (R22), leases that
-// ran out are taken back (R33), offences are forgotten (R29), and one that was turned off closes (R28).
+// look moves the breaker on to now: an operator's order ends (R31), an open period that is over ends (R22), or that another's
+// good probe has ended (R66), leases that ran out are taken back (R33), offences are forgotten (R29), and one that was turned off
+// closes (R28).
 func (b *breaker) look(now time.Time, s *Settings, eff []Effect) []Effect {
 	if b.quiet() {
 		return eff
@@ -128,19 +135,20 @@ func (b *breaker) look(now time.Time, s *Settings, eff []Effect) []Effect {
 	}
 	switch {
 	case b.state == Closed:
-		if b.offences > 0 && s.Cooldown.Max > 0 && now.Sub(b.closedAt) >= s.Cooldown.Max {
+		if b.offences > 0 && s.Cooldown.Max > 0 && now.Sub(later(b.closedAt, b.calmAt)) >= s.Cooldown.Max {
 			b.offences = 0
 		}
 	case b.order.Action == ForceOpen:
 	case !b.on(s):
 		return b.shut(now, eff)
-	case b.state == Open && !now.Before(b.retryAt):
+	case b.state == Open && now.Before(b.retryAt) && !b.excused():
+	default: // half-open, or from now on
 		b.reclaim(now)
 		b.keep(now, s)
-		return b.enter(HalfOpen, eff)
-	case b.state == HalfOpen:
-		b.reclaim(now)
-		b.keep(now, s)
+		b.stand(now)
+		if b.state == Open {
+			return b.enter(HalfOpen, eff)
+		}
 	}
 	return eff
 }
@@ -161,6 +169,9 @@ func (b *breaker) block(s *Settings) Block {
 	case HalfOpen:
 		if b.kept {
 			return Block{Guard: CircuitBreaker, Reason: ProbeInFlight}
+		}
+		if b.yields {
+			return Block{Guard: CircuitBreaker, Reason: ProbeInFlight, Until: b.yield.until}
 		}
 		if limit := s.Breaker.HalfOpenMaxProbes; limit > 0 && len(b.slots) >= limit {
 			first := slices.MinFunc(b.slots, func(x, y lease) int { return x.ends.Compare(y.ends) })
@@ -217,8 +228,9 @@ func (b *breaker) release(t *ticket) {
 // open starts an open period of d that the breaker itself saw the need of.
 func (b *breaker) open(now time.Time, d time.Duration, trip string, eff []Effect) []Effect {
 	b.trip, b.named = trip, false
-	b.openedAt, b.retryAt = now, now.Add(d)
+	b.openedAt, b.retryAt, b.youngest = now, now.Add(d), now
 	b.own.openedAt, b.own.retryAt, b.own.trip, b.own.named = b.openedAt, b.retryAt, trip, false
+	b.own.provedAt = time.Time{}
 	b.proven = 0
 	return b.enter(Open, eff)
 }
@@ -227,6 +239,7 @@ func (b *breaker) open(now time.Time, d time.Duration, trip string, eff []Effect
 func (b *breaker) shut(now time.Time, eff []Effect) []Effect {
 	b.trip, b.named, b.proved = "", false, false
 	b.openedAt, b.retryAt, b.closedAt = time.Time{}, time.Time{}, now
+	b.youngest, b.yield, b.yields = time.Time{}, yield{}, false
 	b.own.openedAt, b.own.retryAt, b.own.trip, b.own.named = time.Time{}, time.Time{}, "", false
 	b.lone = lease{}
 	eff = b.enter(Closed, eff)
@@ -260,7 +273,7 @@ func (b *breaker) enter(to State, eff []Effect) []Effect {
 func (b *breaker) view(s *Settings, now time.Time) BreakerView {
 	v := BreakerView{
 		State: b.state, Trip: b.trip, ConsecutiveFailures: b.failures, FailuresTotal: b.total,
-		OpenedAt: b.openedAt, RetryAt: b.retryAt, Offences: b.offences, Order: b.order,
+		OpenedAt: b.openedAt, RetryAt: b.ended(), Offences: b.offences, Order: b.order,
 	}
 	if b.order.Action != NoAction {
 		v.Trip = tripOperator

@@ -15,6 +15,7 @@ func machine(s Settings, c []Credential) subject { return New(s, RoundRobin, c) 
 var mustHave = []string{
 	"open", "half_open", "closed", "trip failures", "trip cooldown", "trip operator", "lease taken back", "proof", "disproof", "sound", "all slots taken",
 	"two models", "turned away", "early refused", "order reset", "order open", "order close", "absorbed", "extend", "heard",
+	"two models, one heard", "beside", "doubt", "vouched", "yields",
 }
 
 // R20-R31, R33-R35, R62: the machine and its twins agree on every number after every step of any history, in every scope.

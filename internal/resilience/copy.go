@@ -29,7 +29,7 @@ func (m *Machine) Copy() *Machine {
 
 // adopt makes a breaker that was copied its new machine's.
 func (b *breaker) adopt(m *Machine) {
-	b.moves = &m.moves
+	b.moves, b.proofs = &m.moves, &m.proofs
 	b.slots = slices.Clone(b.slots)
 }
 

@@ -161,13 +161,17 @@ func (m *Machine) lock(now time.Time, p *Permit, key lockKey, i int, reason Reas
 	return append(eff, l.effect(ModelLockoutGuard, i, key.model, was))
 }
 
+// spare says whether there is room for one more lockout, once what blocks nothing any more has gone.
+func (m *Machine) spare(now time.Time) bool {
+	if len(m.lockouts) >= maxLockouts {
+		maps.DeleteFunc(m.lockouts, func(_ lockKey, p *penalty) bool { return !p.active(now) })
+	}
+	return len(m.lockouts) < maxLockouts
+}
+
 // room makes room for one lockout: what blocks nothing any more goes first, else the one that ends soonest.
 func (m *Machine) room(now time.Time) {
-	if len(m.lockouts) < maxLockouts {
-		return
-	}
-	maps.DeleteFunc(m.lockouts, func(_ lockKey, p *penalty) bool { return !p.active(now) })
-	if len(m.lockouts) < maxLockouts {
+	if m.spare(now) {
 		return
 	}
 	delete(m.lockouts, slices.MinFunc(slices.Collect(maps.Keys(m.lockouts)), func(a, b lockKey) int {

@@ -22,6 +22,7 @@ type subject interface {
 	Operate(time.Time, Order, []Effect) ([]Effect, error)
 	Absorb(time.Time, []Row, []Effect) []Effect
 	Rows(time.Time, []Row) []Row
+	Yield(now time.Time, model string, openedAt, until time.Time) bool
 	View(time.Time, []Effect) (View, []Effect)
 }
 
@@ -265,7 +266,7 @@ func (y *story) step() string {
 
 // seldom are the steps that would drown the others if they came as often.
 func (y *story) seldom() string {
-	step := pick(y.roll, "seldom", "nothing", "nothing", "operate", "absorb", "absorb", "rows")
+	step := pick(y.roll, "seldom", "nothing", "nothing", "operate", "absorb", "absorb", "rows", "yield", "yield")
 	switch step {
 	case "operate":
 		y.operate()
@@ -273,6 +274,8 @@ func (y *story) seldom() string {
 		y.absorb()
 	case "rows":
 		y.rows()
+	case "yield":
+		y.yield()
 	}
 	return step
 }
@@ -336,15 +339,22 @@ func (y *story) spread() {
 	if y.wide.state(y.now) == "open" || y.wide.order(y.now).Action != NoAction {
 		return
 	}
-	open := 0
+	open, own := 0, 0
 	for _, n := range y.narrow {
 		if n.state(y.now) == "open" && n.order(y.now).Action == NoAction {
 			open++
+			if n.sawItOpen(y.now) {
+				own++
+			}
 		}
 	}
 	if open >= 2 {
 		y.wide.open(y.now, "failures", y.s.Breaker.Timeout, false, false)
+		y.wide.facts[len(y.wide.facts)-1].foreign = own < 2
 		y.seen["two models"]++
+		if own < 2 {
+			y.seen["two models, one heard"]++
+		}
 	}
 }
 
@@ -424,12 +434,25 @@ func (y *story) absorb() {
 			r.Since, r.Trip, r.Named = y.ago(60), pick(y.roll, "trip", "failures", "cooldown"), y.roll("named", 4) == 0
 			r.Until = r.Since.Add(time.Duration(1+y.roll("length", 90)) * time.Second)
 		}
+		if y.roll("proved", 4) == 0 {
+			r.ProvedAt = y.ago(60)
+		}
 		rows = append(rows, r)
 		if y.roll("again", 4) == 0 {
 			rows = append(rows, r)
 		}
 	}
 	y.heard(y.m.Absorb(y.now, rows, nil))
+	for _, r := range rows {
+		if r.ProvedAt.IsZero() {
+			continue
+		}
+		if r.Model != "" {
+			y.narrow[r.Model].hearProof(y.now, r.ProvedAt)
+		} else {
+			y.wide.hearProof(y.now, r.ProvedAt)
+		}
+	}
 	for _, r := range rows {
 		held := y.held()
 		if r.Model != "" {
@@ -445,12 +468,30 @@ func (y *story) ago(seconds int) time.Time {
 	return y.now.Add(-time.Duration(y.roll("ago", seconds)) * time.Second)
 }
 
+// yield leaves the probes of a breaker to another instance, or of an open period that is not (R66).
+func (y *story) yield() {
+	y.compare("before it yields")
+	w := y.wide
+	if y.narrow != nil && y.roll("of a model", 2) == 0 {
+		w = y.narrow[pick(y.roll, "model", y.models...)]
+	}
+	of, until := w.view(y.now).OpenedAt, y.now.Add(time.Duration(y.roll("until", 60))*time.Second)
+	if y.roll("of another", 4) == 0 {
+		of = y.ago(60)
+	}
+	if got, want := y.m.Yield(y.now, w.model, of, until), w.yield(y.now, of, until); got != want {
+		y.fail("it yields: %t, want %t", got, want)
+	} else if want {
+		y.seen["yields"]++
+	}
+}
+
 func (y *story) rows() {
 	y.compare("before rows")
-	want := y.wide.rows()
+	want := y.wide.rows(y.now)
 	for _, name := range y.models {
 		if n := y.narrow[name]; n != nil {
-			want = append(want, n.rows()...)
+			want = append(want, n.rows(y.now)...)
 		}
 	}
 	if d := cmp.Diff(want, y.m.Rows(y.now, nil)); d != "" {

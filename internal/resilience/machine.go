@@ -30,6 +30,7 @@ type Machine struct {
 	holders     uint64 // credential states made so far
 	blocks      uint64 // blocks of credentials and models set so far (R42)
 	asked       uint64 // calls of Admit so far
+	proofs      uint64 // good probes so far
 }
 
 // credential is one credential with its guard and its use.
@@ -52,7 +53,7 @@ type lockKey struct {
 // New makes a machine with every guard clear. An empty list of credentials is one anonymous credential named "default".
 func New(s Settings, strategy KeyStrategy, credentials []Credential) *Machine {
 	m := &Machine{lockouts: make(map[lockKey]*penalty)}
-	m.breaker.moves = &m.moves
+	m.breaker.moves, m.breaker.proofs = &m.moves, &m.proofs
 	m.Configure(s, strategy, credentials)
 	return m
 }

@@ -2,6 +2,7 @@ package resilience
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ type mutant struct {
 	operate  func(m *Machine, now time.Time, o Order, eff []Effect) ([]Effect, error)
 	absorb   func(m *Machine, now time.Time, rows []Row, eff []Effect) []Effect
 	rows     func(m *Machine, rows []Row) []Row
+	yield    func(m *Machine, now time.Time, model string, openedAt, until time.Time) bool
 	check    func(Block, []Effect) (Block, []Effect)
 }
 
@@ -88,6 +90,13 @@ func (u *mutant) Rows(now time.Time, rows []Row) []Row {
 	return rows
 }
 
+func (u *mutant) Yield(now time.Time, model string, openedAt, until time.Time) bool {
+	if u.yield != nil {
+		return u.yield(u.Machine, now, model, openedAt, until)
+	}
+	return u.Machine.Yield(now, model, openedAt, until)
+}
+
 func (u *mutant) Check(now time.Time, c int, model string, eff []Effect) (Block, []Effect) {
 	b, eff := u.Machine.Check(now, c, model, eff)
 	if u.check != nil {
@@ -150,6 +159,31 @@ func kept(in State, after func(now time.Time, was breaker, b *breaker, p *Permit
 		})
 		return eff
 	}
+}
+
+// rewritten absorbs rows that were changed on the way.
+func rewritten(change func(now time.Time, r *Row)) func(*Machine, time.Time, []Row, []Effect) []Effect {
+	return func(m *Machine, now time.Time, rows []Row, eff []Effect) []Effect {
+		rows = slices.Clone(rows)
+		for i := range rows {
+			change(now, &rows[i])
+		}
+		return m.Absorb(now, rows, eff)
+	}
+}
+
+// proofsKept absorbs rows and goes on with the proofs that there were.
+func proofsKept(m *Machine, now time.Time, rows []Row, eff []Effect) []Effect {
+	eff = m.Absorb(now, nil, eff)
+	was := map[*breaker]int{}
+	each(m, func(b *breaker) { was[b] = b.proven })
+	eff = m.Absorb(now, rows, eff)
+	each(m, func(b *breaker) {
+		if b.state == HalfOpen {
+			b.proven = was[b]
+		}
+	})
+	return eff
 }
 
 // forgetful absorbs rows with something of each breaker put out of mind.
@@ -376,10 +410,66 @@ var mutants = map[string]mutant{
 		}
 		return eff
 	}},
+	"rows tell of what others' models opened": {settle: func(m *Machine, now time.Time, p Permit, o Outcome, eff []Effect) []Effect {
+		eff = m.Settle(now, p, o, 0.5, eff)
+		if b := &m.breaker; b.state == Open && b.openedAt.Equal(now) && b.order.Action == NoAction {
+			b.own.openedAt, b.own.retryAt, b.own.trip, b.own.provedAt = b.openedAt, b.retryAt, b.trip, time.Time{}
+		}
+		return eff
+	}},
 	"rows tell what was heard": {rows: func(m *Machine, rows []Row) []Row {
 		for i := range rows {
 			if rows[i].Model == "" {
 				rows[i].Failures = m.breaker.failures
+			}
+		}
+		return rows
+	}},
+	// R66
+	"a proof closes": {absorb: func(m *Machine, now time.Time, rows []Row, eff []Effect) []Effect {
+		eff = m.Absorb(now, rows, eff)
+		if r := rows[0]; r.Model == "" && m.breaker.state != Closed && m.breaker.order.Action == NoAction && r.ProvedAt.After(m.breaker.openedAt) {
+			eff = m.breaker.shut(now, eff)
+		}
+		return eff
+	}},
+	"proofs are not heard": {absorb: rewritten(func(_ time.Time, r *Row) { r.ProvedAt = time.Time{} })},
+	"a proof is of the time when it is heard": {absorb: rewritten(func(now time.Time, r *Row) {
+		if !r.ProvedAt.IsZero() {
+			r.ProvedAt = now
+		}
+	})},
+	"a proof is forgotten":           {absorb: forgetful(func(b *breaker) { b.heard = time.Time{} })},
+	"a younger opening is not noted": {absorb: forgetful(func(b *breaker) { b.youngest = time.Time{} })},
+	"what others saw breaks no row":  {absorb: proofsKept},
+	"nobody yields":                  {yield: func(*Machine, time.Time, string, time.Time, time.Time) bool { return true }},
+	"it yields for another period":   {settle: kept(HalfOpen, func(_ time.Time, _ breaker, b *breaker, _ *Permit, _ Outcome) { b.yield.of = b.openedAt })},
+	"it yields without end": {yield: func(m *Machine, now time.Time, model string, of, until time.Time) bool {
+		if !now.Before(until) {
+			return false
+		}
+		return m.Yield(now, model, of, until.Add(time.Hour))
+	}},
+	"it yields after a proof of its own": {admitted: func(m *Machine, now time.Time, p *Permit) {
+		mine(m, p, func(b *breaker, _ *ticket) {
+			if b.proven > 0 && now.Before(b.yield.until) {
+				b.proven = 0
+			}
+		})
+	}},
+	"a proof here is not told": {rows: func(_ *Machine, rows []Row) []Row {
+		for i := range rows {
+			rows[i].ProvedAt = time.Time{}
+		}
+		return rows
+	}},
+	"a proof here outlives an opening": {settle: kept(HalfOpen, func(_ time.Time, was breaker, b *breaker, _ *Permit, _ Outcome) {
+		b.own.provedAt = later(b.own.provedAt, was.own.provedAt)
+	})},
+	"a proof here is told for ever": {rows: func(m *Machine, rows []Row) []Row {
+		for i := range rows {
+			if rows[i].Model == "" {
+				rows[i].ProvedAt = m.breaker.own.provedAt
 			}
 		}
 		return rows
@@ -398,7 +488,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	const length = 200 // steps of a history
 	most := 300        // histories
 	if slow {
-		most = 50
+		most = 150
 	}
 	survives := func(u mutant) (histories int, survived bool) {
 		for seed := range most {

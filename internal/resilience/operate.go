@@ -39,9 +39,43 @@ type Order struct {
 	// closed until the next failure. Zero: until the next order.
 	Until  time.Time
 	Reason string
+	By     string // who gave it: an address, or whose token it was
+	// At is when it was given; zero: now. A reset that comes late, from elsewhere in the fleet, is of its own time: what was seen
+	// after it stands.
+	At time.Time
 }
 
 func (o *Order) over(now time.Time) bool { return !o.Until.IsZero() && !now.Before(o.Until) }
+
+// given is when it was given.
+func (o *Order) given(now time.Time) time.Time {
+	if o.At.IsZero() || o.At.After(now) {
+		return now
+	}
+	return o.At
+}
+
+// outlives says whether the breaker knows what is younger than a reset that comes late: it opened, or counted a failure, since.
+func (b *breaker) outlives(now time.Time, o *Order) bool {
+	at := o.given(now)
+	return at.Before(now) && (b.own.failedAt.After(at) || b.state != Closed && b.order.Action == NoAction && b.openedAt.After(at))
+}
+
+// Orders appends the orders that are in force.
+func (m *Machine) Orders(now time.Time, orders []Order) []Order {
+	orders = m.breaker.standing(now, orders)
+	for _, name := range m.known() {
+		orders = m.models[name].standing(now, orders)
+	}
+	return orders
+}
+
+func (b *breaker) standing(now time.Time, orders []Order) []Order {
+	if b.order.Action == NoAction || b.order.over(now) {
+		return orders
+	}
+	return append(orders, b.order)
+}
 
 // The reasons why Operate refuses an order.
 var (
@@ -64,7 +98,7 @@ func (m *Machine) Operate(now time.Time, o Order, eff []Effect) ([]Effect, error
 	}
 	eff = b.operate(now, o, eff)
 	if o.Model == "" && o.Action == Reset { // for the breakers of models that are not made yet, too
-		m.floor, m.resetAt = m.moves, now
+		m.floor, m.resetAt = m.moves, o.given(now)
 	}
 	if o.Model == "" && o.Action != ForceOpen {
 		for _, name := range m.known() {
@@ -82,19 +116,24 @@ func (m *Machine) Operate(now time.Time, o Order, eff []Effect) ([]Effect, error
 
 func (b *breaker) operate(now time.Time, o Order, eff []Effect) []Effect {
 	o.Model = b.model
+	if o.Action == Reset && b.outlives(now, &o) {
+		return eff
+	}
 	b.order = o
 	switch o.Action {
 	case ForceOpen:
 		b.trip, b.named, b.proven = tripOperator, false, 0
-		b.openedAt, b.retryAt = now, o.Until
+		b.openedAt, b.retryAt, b.youngest = now, o.Until, now
+		b.yield = yield{}
 		return b.enter(Open, eff)
 	case ForceClosed:
 		return b.shut(now, eff)
 	case Reset:
 		b.failures, b.offences, b.proven = 0, 0, 0
-		b.own, b.passedAt = evidence{}, now
+		b.own, b.passedAt = evidence{}, o.given(now)
 		b.recent.clear()
 		eff = b.shut(now, eff)
+		b.closedAt = b.passedAt
 		b.order = Order{}
 	case NoAction:
 	}

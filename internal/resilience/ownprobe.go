@@ -5,7 +5,7 @@ import "time"
 // keep says whether a half-open breaker is kept for probes of the gateway's own (R75). It is so for a while only: were no
 // probe made, a request would have to be one.
 func (b *breaker) keep(now time.Time, s *Settings) {
-	b.kept = s.Breaker.KeptFor > 0 && now.Before(later(b.retryAt, b.probedAt).Add(s.Breaker.KeptFor))
+	b.kept = s.Breaker.KeptFor > 0 && now.Before(later(b.ended(), b.probedAt).Add(s.Breaker.KeptFor))
 }
 
 // AdmitProbe asks for a permit for a probe of the gateway's own (R75), for which it chooses the credential

@@ -41,7 +41,7 @@ type Reason string
 // The reasons of a block.
 const (
 	CircuitOpen    Reason = "circuit_open"    // breaker open
-	ProbeInFlight  Reason = "half_open"       // half-open and every probe slot taken, or kept (R75)
+	ProbeInFlight  Reason = "half_open"       // half-open and every probe slot taken, kept (R75), or left to another instance (R66)
 	OperatorOpen   Reason = "operator_open"   // an operator holds the breaker open (R31)
 	Ramping        Reason = "ramping"         // closed lately, and this request is not of the share that it gets back (R34)
 	RateLimited    Reason = "rate_limited"    // credential cooled by a 429 (R4)
@@ -118,6 +118,8 @@ type Credential struct {
 	Models []string
 	// Identity changes when the secret behind the name changes; a changed one starts unblocked.
 	Identity uint64
+	// Fingerprint tells the same secret on other instances, for Row.Secret; 0: unknown.
+	Fingerprint uint32
 }
 
 // State of a breaker.

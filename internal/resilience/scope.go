@@ -74,7 +74,7 @@ func (m *Machine) breed(now time.Time, model string, eff []Effect) (*breaker, []
 	}
 	_, reach := m.settings.Breaker.Scope.reaches()
 	b := &breaker{
-		moves: &m.moves, model: strings.Clone(model), reach: reach, generation: m.floor, closedIn: m.floor,
+		moves: &m.moves, proofs: &m.proofs, model: strings.Clone(model), reach: reach, generation: m.floor, closedIn: m.floor,
 		closedAt: m.resetAt, passedAt: m.resetAt,
 	}
 	b.recent.resize(m.settings.Cooldown.Window)
@@ -160,22 +160,31 @@ func (m *Machine) worthOne(p *Permit, r *result) bool {
 	return r.verdict == passed || r.verdict == failed && reach.counts(r.connection)
 }
 
-// spread opens the provider's breaker once two models' are open (R35). One that an operator opened tells nothing.
+// spread opens the provider's breaker once two models' are open (R35). One that an operator opened tells nothing; where others saw
+// one of them open, it is no evidence of this instance's own (R62).
 func (m *Machine) spread(now time.Time, eff []Effect) []Effect {
 	b := &m.breaker
 	if b.state == Open || b.order.Action != NoAction {
 		return eff
 	}
-	open := 0
+	open, own := 0, 0
 	for _, name := range m.known() { // a known order makes known effects
 		n := m.models[name]
 		eff = n.look(now, &m.settings, eff)
 		if n.state == Open && n.order.Action == NoAction {
 			open++
+			if now.Before(n.own.retryAt) {
+				own++
+			}
 		}
 	}
 	if open < 2 {
 		return eff
 	}
-	return b.open(now, m.settings.Breaker.Timeout, tripFailures, eff)
+	was := b.own
+	eff = b.open(now, m.settings.Breaker.Timeout, tripFailures, eff)
+	if own < 2 {
+		b.own = was
+	}
+	return eff
 }

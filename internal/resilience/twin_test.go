@@ -13,12 +13,13 @@ import (
 
 type twinFact struct {
 	at   time.Time
-	what string // ok, fail (of attempts that count while closed), proof, disproof; closed, open, half_open; extend, heard, hold, reset
+	what string // ok, fail (of attempts that count while closed), proof, disproof; closed, open, half_open; extend, beside, doubt, vouched, yields, heard, hold, reset
 	// of ok and fail: it counts for the window; of open: it is an offence
 	window bool
 	// of closed: probes closed it
 	proved bool
-	// of open and extend
+	// of open, extend, yields and beside (an open period of others that has a later beginning and a sooner end); of vouched: opened is when
+	// a probe of another was good (R66)
 	trip          string
 	opened, until time.Time
 	named         bool
@@ -75,7 +76,9 @@ func (w *breakerTwin) state(now time.Time) string {
 	}
 	_, end := w.last("open", "extend")
 	switch {
-	case f.order.Action == ForceOpen && f.order.Until.IsZero() || now.Before(end.until):
+	case f.order.Action == ForceOpen && (f.order.Until.IsZero() || now.Before(end.until)):
+		return "open"
+	case now.Before(end.until) && !w.excused():
 		return "open"
 	case w.spectator:
 		w.add(twinFact{at: now, what: "closed"})
@@ -132,7 +135,7 @@ func (w *breakerTwin) proofs() int {
 	n := 0
 	for _, f := range slices.Backward(w.facts) {
 		switch f.what {
-		case "open", "closed":
+		case "open", "closed", "doubt":
 			return n
 		case "proof":
 			n++
@@ -190,6 +193,9 @@ func (w *breakerTwin) block(now time.Time) Block {
 		_, f := w.last("open", "extend")
 		return Block{Guard: CircuitBreaker, Reason: CircuitOpen, Until: f.until, Named: f.named}
 	case "half_open":
+		if f := w.yielding(now); f != nil {
+			return Block{Guard: CircuitBreaker, Reason: ProbeInFlight, Until: f.until}
+		}
 		live := w.slots(now)
 		if limit := w.s.Breaker.HalfOpenMaxProbes; limit > 0 && len(live) >= limit {
 			ends := live[0].deadline
@@ -397,71 +403,6 @@ func (w *breakerTwin) obey(now time.Time) {
 	}
 }
 
-// hear takes what another instance saw (R62).
-func (w *breakerTwin) hear(now time.Time, r Row, held bool) {
-	state := w.state(now)
-	if r.Failures > w.count(false) && r.FailedAt.After(w.success()) {
-		w.add(twinFact{at: now, what: "heard", n: r.Failures})
-	}
-	_, closing := w.last("closed")
-	if r.Since.IsZero() || !r.Since.After(closing.at) || held || w.spectator || w.order(now).Action != NoAction {
-		return
-	}
-	f := twinFact{at: now, what: "open", trip: r.Trip, opened: r.Since, until: r.Until, named: r.Named, foreign: true}
-	if state != "closed" {
-		_, mine := w.last("open", "extend")
-		for _, d := range []int{f.until.Compare(mine.until), f.opened.Compare(mine.opened), compareWords(f.trip, mine.trip)} {
-			if d < 0 {
-				return
-			} else if d > 0 {
-				break
-			}
-		}
-		if f.until.Equal(mine.until) && f.opened.Equal(mine.opened) && f.trip == mine.trip && (mine.named || !f.named) {
-			return
-		}
-	}
-	late := !now.Before(f.until)
-	if state == "open" || state == "half_open" && late {
-		f.what = "extend"
-	}
-	w.add(f)
-	if state == "closed" && late {
-		w.add(twinFact{at: now, what: "half_open"})
-	}
-}
-
-func compareWords(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// rows are what it saw itself (R62).
-func (w *breakerTwin) rows() []Row {
-	r := Row{Guard: CircuitBreaker, Model: w.model, Failures: w.count(true)}
-	for _, f := range w.facts {
-		switch {
-		case f.what == "fail" || f.what == "disproof":
-			r.FailedAt = f.at
-		case f.what == "reset":
-			r.FailedAt = time.Time{}
-		case f.what == "closed":
-			r.Since, r.Until, r.Trip, r.Named = time.Time{}, time.Time{}, "", false
-		case f.what == "open" && !f.foreign:
-			r.Since, r.Until, r.Trip, r.Named = f.opened, f.until, f.trip, f.named
-		}
-	}
-	if w.spectator || r.Failures == 0 && r.Since.IsZero() {
-		return nil
-	}
-	return []Row{r}
-}
-
 func (w *breakerTwin) view(now time.Time) BreakerView {
 	v := BreakerView{FailuresTotal: w.failures, Order: w.order(now), RampUntil: w.rampEnds(now)}
 	switch w.state(now) {
@@ -475,6 +416,9 @@ func (w *breakerTwin) view(now time.Time) BreakerView {
 	if v.State != Closed {
 		_, f := w.last("open", "extend")
 		v.Trip, v.OpenedAt, v.RetryAt = f.trip, f.opened, f.until
+		if at := w.vouched(); v.State == HalfOpen && w.excused() && at.Before(f.until) {
+			v.RetryAt = at
+		}
 	}
 	if v.Order.Action != NoAction {
 		v.Trip = "operator"

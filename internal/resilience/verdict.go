@@ -160,6 +160,8 @@ func (b *breaker) settleProbe(now time.Time, s *Settings, t *ticket, r *result, 
 // prove counts a probe success, and closes the breaker when there are enough of them (R24).
 func (b *breaker) prove(now time.Time, s *Settings, eff []Effect) []Effect {
 	b.proven++
+	b.own.provedAt = now
+	*b.proofs++
 	if b.proven < s.Breaker.SuccessThreshold {
 		return eff
 	}

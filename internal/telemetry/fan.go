@@ -42,6 +42,12 @@ func (f fan) BreakerOperated(o *journal.Order) {
 	}
 }
 
+func (f fan) MirrorEnded(m *journal.Mirror) {
+	for _, s := range f {
+		s.MirrorEnded(m)
+	}
+}
+
 func (f fan) ProbeEnded(p *journal.Probe) {
 	for _, s := range f {
 		s.ProbeEnded(p)

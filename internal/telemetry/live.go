@@ -1,6 +1,10 @@
 package telemetry
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // Live is what the metrics read at the time of a scrape, rather than hear of. Nil functions give nothing.
 type Live struct {
@@ -10,6 +14,16 @@ type Live struct {
 	InFlight func() int
 	// LogDropped is the number of log lines lost so far.
 	LogDropped func() uint64
+	// Sync gives how it stands with the store of the state.
+	Sync func() SyncState
+}
+
+// SyncState is the store of the state at the time of a scrape.
+type SyncState struct {
+	Reached   bool
+	Errors    uint64        // calls that failed so far
+	Lag       time.Duration // since the last whole exchange
+	Instances int           // that are alive, this one among them
 }
 
 // ProviderState is one provider at the time of a scrape.
@@ -27,6 +41,7 @@ type ProviderState struct {
 type liveCollector struct {
 	live                                      Live
 	breaker, blocked, health, inFlight, lines *prometheus.Desc
+	reached, syncErrors, syncLag, instances   *prometheus.Desc
 }
 
 func newLiveCollector(live Live) *liveCollector {
@@ -40,12 +55,17 @@ func newLiveCollector(live Live) *liveCollector {
 		health:   desc("provider_health", "1 for the status that model discovery gives a provider, 0 for the others.", "provider", "status"),
 		inFlight: desc("in_flight", "Client requests being served."),
 		lines:    desc("log_lines_dropped_total", "Log lines lost because the output was slow or failed."),
+
+		reached:    desc("state_store_reached", "1 while the store of the state does what it is asked, or there is none to ask; else 0."),
+		syncErrors: desc("state_sync_errors_total", "Calls to the store of the state that failed."),
+		syncLag:    desc("state_sync_lag_seconds", "Time since everything was last exchanged with the store of the state."),
+		instances:  desc("state_instances", "Instances of the fleet that are alive, as far as this one knows, itself among them."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *liveCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.breaker, c.blocked, c.health, c.inFlight, c.lines} {
+	for _, d := range []*prometheus.Desc{c.breaker, c.blocked, c.health, c.inFlight, c.lines, c.reached, c.syncErrors, c.syncLag, c.instances} {
 		to <- d
 	}
 }
@@ -60,6 +80,16 @@ func (c *liveCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	if c.live.LogDropped != nil {
 		to <- prometheus.MustNewConstMetric(c.lines, prometheus.CounterValue, float64(c.live.LogDropped()))
+	}
+	if c.live.Sync != nil {
+		s, is := c.live.Sync(), 0.0
+		if s.Reached {
+			is = 1
+		}
+		gauge(c.reached, is)
+		gauge(c.syncLag, s.Lag.Seconds())
+		gauge(c.instances, float64(s.Instances))
+		to <- prometheus.MustNewConstMetric(c.syncErrors, prometheus.CounterValue, float64(s.Errors))
 	}
 	if c.live.Providers == nil {
 		return

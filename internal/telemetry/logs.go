@@ -16,7 +16,7 @@ const (
 	maxMessage = 500
 )
 
-// Logs writes one line a request, one a guard's transition, one a probe and one a change of discovery, and at level debug one an
+// Logs writes one line a request, one a guard's transition, one a probe, one a copy for a mirror and one a change of discovery, and at level debug one an
 // attempt. The names of the fields are fixed; a value that is not known is null. No line holds a credential, a prompt
 // or a reply, since no fact does. Safe for concurrent use.
 type Logs struct {
@@ -124,6 +124,7 @@ func (l *Logs) GuardChanged(g *journal.Guard) {
 		slog.String("reason", g.Reason),
 		known("until", !g.Until.IsZero(), slog.TimeValue(g.Until)),
 		slog.Int("escalation", g.Level),
+		slog.Bool("heard", g.Heard),
 	})
 }
 
@@ -158,6 +159,7 @@ func (l *Logs) BreakerOperated(o *journal.Order) {
 		slog.String("reason", cut(o.Reason, maxMessage)),
 		slog.String("by", o.By),
 		known("until", !o.Until.IsZero(), slog.TimeValue(o.Until)),
+		slog.Bool("heard", o.Heard),
 	})
 }
 
@@ -181,6 +183,38 @@ func (l *Logs) ProbeEnded(p *journal.Probe) {
 	})
 }
 
+// MirrorEnded writes the line of a copy that was sent: a warning if it was not answered as it should be, else information. One that
+// was not sent is told of at level debug: when there is no room, there are many.
+func (l *Logs) MirrorEnded(m *journal.Mirror) {
+	level := slog.LevelWarn
+	switch m.Outcome {
+	case "ok":
+		level = slog.LevelInfo
+	case "dropped", "blocked":
+		level = slog.LevelDebug
+	}
+	if !l.enabled(level) {
+		return
+	}
+	l.emit(level, "mirror", []slog.Attr{
+		slog.String("request_id", cut(m.RequestID, maxID)),
+		slog.String("dialect", m.Dialect),
+		slog.Bool("stream", m.Stream),
+		slog.String("model", cut(m.Route, maxAsked)),
+		slog.String("provider", m.Provider),
+		slog.String("upstream_model", cut(m.Model, maxAsked)),
+		slog.String("credential", m.Credential),
+		slog.String("outcome", m.Outcome),
+		slog.Int("status", m.Status),
+		slog.Float64("duration_ms", millis(m.Duration)),
+		known("first_content_ms", m.FirstContent > 0, slog.Float64Value(millis(m.FirstContent))),
+		known("input_tokens", m.Usage.Known, slog.Int64Value(m.Usage.Input)),
+		known("output_tokens", m.Usage.Known, slog.Int64Value(m.Usage.Output)),
+		slog.String("finish", m.Finish),
+		slog.String("message", cut(m.Message, maxMessage)),
+	})
+}
+
 func (l *Logs) enabled(level slog.Level) bool {
 	if l.quick != nil {
 		return l.quick.Enabled(context.Background(), level)
@@ -193,7 +227,7 @@ func (l *Logs) emit(level slog.Level, msg string, attrs []slog.Attr) {
 		_ = l.quick.emit(time.Now(), level, msg, attrs) // a log that cannot be written has nowhere to say so
 		return
 	}
-	l.logger.LogAttrs(context.Background(), level, msg, append([]slog.Attr(nil), attrs...)...) //nolint:sloglint // one of six literals
+	l.logger.LogAttrs(context.Background(), level, msg, append([]slog.Attr(nil), attrs...)...) //nolint:sloglint // one of seven literals
 }
 
 // known is an attribute that is null when its value is not known.

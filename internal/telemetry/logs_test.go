@@ -60,7 +60,7 @@ func everyFact(s journal.Sink) {
 		{Provider: "a", Guard: "circuit_breaker", From: "closed", To: "open", Trip: "failures", Reason: "circuit_open", Until: until},
 		{Provider: "a", Guard: "circuit_breaker", From: "open", To: "half_open", Reason: "half_open"},
 		{Provider: "a", Guard: "circuit_breaker", From: "half_open", To: "closed"},
-		{Provider: "a", Guard: "credential_cooldown", Credential: "batch", From: "ok", To: "blocked", Reason: "rate_limited", Until: until, Level: 2},
+		{Provider: "a", Guard: "credential_cooldown", Credential: "batch", From: "ok", To: "blocked", Reason: "rate_limited", Until: until, Level: 2, Heard: true},
 		{Provider: "a", Guard: "model_lockout", Model: "m", From: "blocked", To: "ok"},
 	} {
 		s.GuardChanged(&g)
@@ -71,6 +71,16 @@ func everyFact(s journal.Sink) {
 		{Provider: "a", From: "", To: "unhealthy", Message: "connect"},
 	} {
 		s.DiscoveryChanged(&d)
+	}
+	sent := journal.Mirror{
+		RequestID: "req_6", Route: "fast", Dialect: "chat", Stream: true, Provider: "new", Model: "m-2", Credential: "default", Outcome: "ok", Status: 200,
+		Duration: 3 * time.Second, FirstContent: 1500 * time.Millisecond, Usage: journal.Usage{Known: true, Input: 12, Output: 34}, Finish: "stop",
+	}
+	broken := sent
+	broken.Outcome, broken.Status, broken.Message, broken.FirstContent, broken.Finish, broken.Usage = "upstream_error", 503, "overloaded", 0, "", journal.Usage{}
+	unsent := journal.Mirror{RequestID: "req_7", Route: "fast", Dialect: "chat", Provider: "new", Model: "m-2", Outcome: "dropped"}
+	for _, m := range []journal.Mirror{sent, broken, unsent} {
+		s.MirrorEnded(&m)
 	}
 }
 
@@ -122,7 +132,7 @@ func TestLogsThroughAnotherHandler(t *testing.T) {
 
 func TestLogLevels(t *testing.T) {
 	t.Parallel()
-	for level, want := range map[slog.Level]int{slog.LevelDebug: 14, slog.LevelInfo: 13, slog.LevelWarn: 6, slog.LevelError: 0} {
+	for level, want := range map[slog.Level]int{slog.LevelDebug: 17, slog.LevelInfo: 15, slog.LevelWarn: 7, slog.LevelError: 0} {
 		var out bytes.Buffer
 		l, err := NewLogger(&out, "text", level)
 		if err != nil {
@@ -147,8 +157,9 @@ func TestNobodyCanForgeALine(t *testing.T) {
 		l.AttemptEnded(&journal.Attempt{Model: evil})
 		l.GuardChanged(&journal.Guard{Model: evil})
 		l.DiscoveryChanged(&journal.Discovery{Message: evil})
+		l.MirrorEnded(&journal.Mirror{RequestID: evil, Model: evil, Message: evil})
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-		equal(t, "lines", len(lines), 4)
+		equal(t, "lines", len(lines), 5)
 		for _, line := range lines {
 			if len(line) > 6000 {
 				t.Errorf("%d bytes", len(line))
@@ -188,6 +199,9 @@ func TestFanTellsEverySinkInOrder(t *testing.T) {
 	for range 3 {
 		want = append(want, "a discovery", "b discovery")
 	}
+	for range 3 {
+		want = append(want, "a mirror", "b mirror")
+	}
 	equal(t, "heard", heard, want)
 
 	one := &teller{"c", &heard}
@@ -210,6 +224,7 @@ func (s *teller) DiscoveryChanged(*journal.Discovery) {
 }
 func (s *teller) BreakerOperated(*journal.Order) { *s.heard = append(*s.heard, s.name+" order") }
 func (s *teller) ProbeEnded(*journal.Probe)      { *s.heard = append(*s.heard, s.name+" probe") }
+func (s *teller) MirrorEnded(*journal.Mirror)    { *s.heard = append(*s.heard, s.name+" mirror") }
 
 // Many requests at once through the whole of it: logger, batches, metrics.
 func TestConcurrentFacts(t *testing.T) {

@@ -32,6 +32,7 @@ type Metrics struct {
 	affinity  *handles[affinityKey, affinityMetrics]
 	moves     *handles[moveKey, prometheus.Counter]
 	probes    *handles[probeKey, prometheus.Counter]
+	mirrors   *handles[mirrorKey, mirrorMetrics]
 
 	retries  map[string]prometheus.Counter // by why; fixed
 	hedges   map[bool]prometheus.Counter   // by won; fixed
@@ -60,6 +61,11 @@ type (
 	affinityMetrics struct{ count, input, cached prometheus.Counter }
 	moveKey         struct{ provider, to string }
 	probeKey        struct{ provider, result string }
+	mirrorKey       struct{ model, provider, outcome string }
+	mirrorMetrics   struct {
+		count              prometheus.Counter
+		duration, firstAns prometheus.Observer // whatever the outcome
+	}
 )
 
 // Buckets. A language model answers in a tenth of a second to ten minutes, in seconds mostly; the gateway itself in
@@ -153,6 +159,18 @@ func NewMetrics(registry *prometheus.Registry, live Live) *Metrics {
 	m.probes = newHandles(func(k probeKey) prometheus.Counter {
 		return probes.WithLabelValues(valid(k.provider), valid(k.result))
 	}, func(k probeKey) probeKey { k.provider = other; return k })
+
+	mirrors := counters("mirrors_total", "Copies of requests for a model's mirror, by outcome: ok, a fault's class, blocked, dropped (there was no room for it), late, stopped or bug.",
+		"model", "provider", "outcome")
+	mirrorTime := histograms("mirror_duration_seconds", "Copies of requests for a model's mirror that were sent, from start to end.", answerBuckets, "model", "provider")
+	mirrorFirst := histograms("mirror_first_content_seconds", "Copies of requests for a model's mirror, from start to the first content.", firstBuckets, "model", "provider")
+	m.mirrors = newHandles(func(k mirrorKey) mirrorMetrics {
+		model, provider := valid(k.model), valid(k.provider)
+		return mirrorMetrics{
+			count:    mirrors.WithLabelValues(model, provider, valid(k.outcome)),
+			duration: mirrorTime.WithLabelValues(model, provider), firstAns: mirrorFirst.WithLabelValues(model, provider),
+		}
+	}, func(k mirrorKey) mirrorKey { k.model = other; return k })
 
 	m.ttft = histograms("time_to_first_token_seconds", "Streamed client requests, from their arrival to the first content, failovers included.", firstBuckets).WithLabelValues()
 	m.overhead = histograms("overhead_seconds", "Time of a client request spent in Evergate itself.", ownBuckets).WithLabelValues()
@@ -276,6 +294,18 @@ func (m *Metrics) DiscoveryChanged(*journal.Discovery) {}
 
 // ProbeEnded counts a probe.
 func (m *Metrics) ProbeEnded(p *journal.Probe) { m.probes.get(probeKey{p.Provider, p.Result}).Inc() }
+
+// MirrorEnded counts a copy. Its attempt and its tokens are counted as any attempt's.
+func (m *Metrics) MirrorEnded(f *journal.Mirror) {
+	h := m.mirrors.get(mirrorKey{f.Route, f.Provider, f.Outcome})
+	h.count.Inc()
+	if f.Duration > 0 {
+		h.duration.Observe(f.Duration.Seconds())
+	}
+	if f.FirstContent > 0 {
+		h.firstAns.Observe(f.FirstContent.Seconds())
+	}
+}
 
 // BreakerOperated implements journal.Sink: what it changes comes as a transition.
 func (m *Metrics) BreakerOperated(*journal.Order) {}

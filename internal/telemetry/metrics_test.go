@@ -71,6 +71,8 @@ func TestFamilies(t *testing.T) {
 	m.GuardChanged(&journal.Guard{Provider: "groq", Guard: "circuit_breaker", To: "open"})
 	m.GuardChanged(&journal.Guard{Provider: "groq", Guard: "model_lockout", To: "blocked"})
 	m.DiscoveryChanged(&journal.Discovery{Provider: "groq", To: "degraded"})
+	m.MirrorEnded(&journal.Mirror{Route: "fast", Provider: "new", Outcome: "ok", Duration: 3 * time.Second, FirstContent: time.Second})
+	m.MirrorEnded(&journal.Mirror{Route: "fast", Provider: "new", Outcome: "dropped"})
 	got := strings.Join(scrape(t, m, "evergate_", "# TYPE evergate_"), "\n") + "\n"
 	const golden = "testdata/metrics.txt"
 	if *update {
