@@ -3,6 +3,7 @@ package attempt
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"evergate/internal/fault"
 	"evergate/internal/llm"
@@ -45,7 +46,7 @@ func (c *Call) hinted(of wire.Hints) wire.Hints {
 		return 0
 	}
 	if !c.looked {
-		c.hints, c.looked = wire.HintsOf(c.Request.Body), true
+		c.hints, c.looked = c.Request.Hints(), true
 	}
 	return c.hints & of
 }
@@ -113,7 +114,7 @@ func missingKind(takes modelfacts.Modalities, parts []llm.Part) string {
 		case llm.Image:
 			is, words = modelfacts.Image, "takes no images"
 		case llm.Document:
-			if p.Media.PlainText == "" {
+			if p.Media.PlainText == "" && !isText(p.Media.Type) {
 				is, words = modelfacts.File, "takes no files"
 			}
 		case llm.Audio:
@@ -132,6 +133,9 @@ func missingKind(takes modelfacts.Modalities, parts []llm.Part) string {
 	}
 	return ""
 }
+
+// isText says whether a file of a MIME type holds text, which every model reads, however it was sent.
+func isText(mime string) bool { return len(mime) > 5 && strings.EqualFold(mime[:5], "text/") }
 
 // bytesPerSureToken is how many bytes of JSON stand, at the least, for a token that llm.AtLeast counts.
 const bytesPerSureToken = 6

@@ -29,6 +29,8 @@ func (r *Runner) Fetch(ctx context.Context, leg *Leg, out *Outgoing) (*http.Resp
 	if !ok || block.Blocked() {
 		return nil, blocked(block, now)
 	}
+	said := health.OutcomeOf(&fault.Fault{}) // a panic on the way says nothing about the provider (R33)
+	defer func() { permit.Settle(time.Now(), said, health.Measured{Total: time.Since(now)}) }()
 	if limit := leg.Target.Timeouts.Attempt; limit > 0 {
 		var cancel context.CancelCauseFunc
 		ctx, cancel = context.WithCancelCause(ctx)
@@ -45,7 +47,7 @@ func (r *Runner) Fetch(ctx context.Context, leg *Leg, out *Outgoing) (*http.Resp
 	if f != nil && leg.Key != "" {
 		f = leg.callers(f)
 	}
-	permit.Settle(time.Now(), outcome(f), health.Measured{Total: time.Since(now)})
+	said = outcome(f)
 	return resp, f
 }
 

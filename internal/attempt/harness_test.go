@@ -178,6 +178,7 @@ func (silentJournal) GuardChanged(*journal.Guard)         {}
 func (silentJournal) DiscoveryChanged(*journal.Discovery) {}
 func (silentJournal) BreakerOperated(*journal.Order)      {}
 func (silentJournal) ProbeEnded(*journal.Probe)           {}
+func (silentJournal) MirrorEnded(*journal.Mirror)         {}
 
 // bench is a Runner with upstreams of the names a, b, …, in this order.
 type bench struct {

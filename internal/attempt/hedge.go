@@ -47,7 +47,9 @@ type race struct {
 	winner  *exchange      // who has content first
 	closed  bool           // the attempt that they were started beside is over: no more are
 	off     bool           // nobody is to answer any more
-	prompt  int64          // tokens of the request, estimated
+	// deserted: the request's goroutine is gone, and hears of no hedge any more.
+	deserted bool
+	prompt   int64 // tokens of the request, estimated
 }
 
 // hedge is what an exchange has beside the usual if it is one.
@@ -131,8 +133,15 @@ func (x *run) launch(beside *exchange) *exchange {
 
 // another chooses a hedge and makes it ready; nil: there is to be none. It requires the lock, and that the request's goroutine
 // is in the attempt that the race began with.
-func (x *run) another(beside *exchange) *exchange {
+func (x *run) another(beside *exchange) (started *exchange) {
 	r := x.race
+	h := &exchange{settled: true}
+	defer func() {
+		if p := recover(); p != nil { // it would end the process, too
+			started = nil
+			x.broken(h, p)
+		}
+	}()
 	if r.winner != nil || r.closed || r.off || len(r.hedges) >= x.c.Hedge.Max || !x.mayHedge(beside) {
 		return nil
 	}
@@ -143,7 +152,7 @@ func (x *run) another(beside *exchange) *exchange {
 		if !ok {
 			return nil
 		}
-		h := &exchange{hedge: &hedge{}}
+		h = &exchange{hedge: &hedge{}, settled: true} // there is no permit yet
 		if x.stored(&x.c.Legs[m.Target]) || !paid && !x.r.Health.DrawHedge(x.now, x.c.Hedge.Budget) {
 			x.session.Abandoned(m, false)
 			return nil
@@ -160,6 +169,30 @@ func (x *run) another(beside *exchange) *exchange {
 		h.begin()
 		return h
 	}
+}
+
+// broken tells the request's goroutine of a panic while a hedge was made ready. It requires the lock.
+func (x *run) broken(h *exchange, panicked any) {
+	r := x.race
+	if !slices.Contains(r.hedges, h) {
+		r.out++
+	}
+	if h.hedge == nil {
+		h.hedge = &hedge{}
+	}
+	if h.hedge.body != nil {
+		h.hedge.body.Release()
+	}
+	h.hedge.bug, h.hedge.done = bug(panicked), true
+	r.leave(h)
+	r.closed = true
+	h.release()
+	r.ended <- h
+}
+
+// bug says what panicked on another goroutine than the request's.
+func bug(panicked any) string {
+	return fmt.Sprintf("%v, on a hedge's goroutine:\n%s", panicked, debug.Stack())
 }
 
 // mayHedge says whether the request may be asked twice at a time: not if its answer is kept by who gives it, nor if
@@ -199,7 +232,7 @@ func (e *exchange) compete() (next *exchange) {
 // report tells the request's goroutine that the hedge waits or has failed.
 func (e *exchange) report(panicked any) (next *exchange) {
 	if p := panicked; p != nil { // it would end the process; the request's goroutine is to have it
-		e.hedge.bug = fmt.Sprintf("%v, on a hedge's goroutine:\n%s", p, debug.Stack())
+		e.hedge.bug = bug(p)
 		e.close()
 	}
 	if e.hedge.fault != parked {
@@ -210,10 +243,13 @@ func (e *exchange) report(panicked any) (next *exchange) {
 	x.mu.Lock()
 	e.hedge.done = true
 	x.race.leave(e)
+	defer x.mu.Unlock()
 	if e.hedge.fault != parked && e.hedge.bug == "" {
 		next = x.another(e)
 	}
-	x.mu.Unlock()
-	x.race.ended <- e
+	if x.race.deserted {
+		e.abandon()
+	}
+	x.race.ended <- e // there is room for all
 	return next
 }

@@ -153,6 +153,44 @@ func (x *run) collect() {
 	}
 }
 
+// over lets go of an exchange that has ended. After a panic there may be hedges beside it that nobody waits for.
+func (x *run) over(e *exchange) {
+	e.release()
+	if !x.gate.CompareAndSwap(gateOpen, gateShut) && x.gate.Load() == gateTaken {
+		x.desert()
+	}
+}
+
+// desert cancels the hedges that are still under way, and lets go of what they have and bring.
+func (x *run) desert() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	r := x.race
+	if r.out == 0 {
+		return
+	}
+	r.off, r.deserted = true, true
+	r.cancel(nil)
+	for {
+		select {
+		case h := <-r.ended:
+			r.out--
+			h.abandon()
+		default:
+			return
+		}
+	}
+}
+
+// abandon lets go of a hedge that nobody is there to hear of.
+func (e *exchange) abandon() {
+	if e.hedge.fault == parked {
+		e.hedge.drop()
+		e.close()
+	}
+	e.release()
+}
+
 // drop lets go of what is parked.
 func (h *hedge) drop() {
 	if h.relay.buf != nil {

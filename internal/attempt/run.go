@@ -193,7 +193,7 @@ func (x *run) try(ctx context.Context) (ended bool) {
 	if e.x != nil {
 		e = new(exchange)
 	}
-	defer e.release()
+	defer x.over(e)
 	if !x.ready(e, x.move) || !x.admit(e) {
 		return false
 	}

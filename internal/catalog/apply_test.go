@@ -180,6 +180,35 @@ func TestAwait(t *testing.T) {
 	}
 }
 
+// A process that is to take over waits until every provider has been looked at, whatever came of it.
+func TestSettle(t *testing.T) {
+	quick := Source{Name: "quick", Fetch: (&script{models: []string{"m"}, delay: 300 * time.Millisecond}).fetch}
+	slow := Source{Name: "slow", Fetch: (&script{models: []string{"n"}, delay: 3 * time.Second}).fetch}
+	mute := Source{Name: "mute", Fetch: (&script{delay: time.Hour}).fetch}
+	for _, c := range []struct {
+		name    string
+		sources []Source
+		limit   time.Duration
+		want    time.Duration
+	}{
+		{"for the slowest", []Source{quick, slow}, time.Minute, 3 * time.Second},
+		{"for one that fails", []Source{quick, mute}, time.Minute, 10 * time.Second},
+		{"no longer than allowed", []Source{quick, mute}, time.Second, time.Second},
+		{"not for configured models", []Source{{Name: "c", Configured: []string{"x"}, Fetch: mute.Fetch}}, time.Minute, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cat := run(t, Options{}, c.sources...)
+				ctx, cancel := context.WithTimeout(t.Context(), c.limit)
+				defer cancel()
+				begin := time.Now()
+				cat.Settle(ctx)
+				equal(t, "wait", time.Since(begin), c.want)
+			})
+		})
+	}
+}
+
 func TestAwaitAfterAReloadWaitsForTheNewProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old := Source{Name: "old", Fetch: (&script{models: []string{"o"}}).fetch}

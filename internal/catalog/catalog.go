@@ -144,6 +144,17 @@ func (c *Catalog) Await(ctx context.Context, model string) *route.Inventory {
 	}
 }
 
+// Settle waits until every provider whose models are discovered has answered, or failed to, or ctx is done.
+func (c *Catalog) Settle(ctx context.Context) {
+	for changed, asked := c.beingAsked(); asked; changed, asked = c.beingAsked() {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // Look has a provider asked for its models soon, because a request named one that it was not found to have. It does not
 // wait, and one provider is not asked again within a minute of its last answer, whatever clients ask for.
 func (c *Catalog) Look(provider string) {

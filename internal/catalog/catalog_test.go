@@ -69,6 +69,7 @@ func (*facts) AttemptEnded(*journal.Attempt)  {}
 func (*facts) GuardChanged(*journal.Guard)    {}
 func (*facts) BreakerOperated(*journal.Order) {}
 func (*facts) ProbeEnded(*journal.Probe)      {}
+func (*facts) MirrorEnded(*journal.Mirror)    {}
 func (f *facts) DiscoveryChanged(d *journal.Discovery) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

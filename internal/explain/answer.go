@@ -17,6 +17,8 @@ type Answer struct {
 	Policy  *Policy  `json:"policy,omitempty"`
 	// Candidates are those that are tried, in order, and after them those that are not, as declared.
 	Candidates []Candidate `json:"candidates"`
+	// Mirror is where copies of such requests go; nil: nowhere.
+	Mirror *Mirror `json:"mirror,omitempty"`
 	// Notes are what else is to be known of this answer.
 	Notes []string `json:"notes,omitempty"`
 }

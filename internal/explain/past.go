@@ -32,6 +32,8 @@ type Past struct {
 	Order      string          `json:"order,omitempty"`
 	Candidates []PastCandidate `json:"candidates"`
 	Trail      []PastStep      `json:"trail"`
+	// Mirror is the copy that was made of it; nil: none is remembered.
+	Mirror *PastMirror `json:"mirror,omitempty"`
 	// LeftOut is how many steps and candidates were too many to be kept.
 	LeftOut int `json:"left_out,omitempty"`
 }

@@ -76,7 +76,10 @@ func (q *Question) Settle() error {
 		}
 	}
 	if q.Model == "" {
-		return &QuestionError{Message: "model is missing: name it in the body, or as ?model=", Param: "model"}
+		q.Model = firstOf(members)
+	}
+	if q.Model == "" {
+		return &QuestionError{Message: "model is missing, and so is models: name it in the body, or as ?model=", Param: "model"}
 	}
 	if !asked {
 		if err := json.Unmarshal([]byte(samples()[q.Dialect]), &members); err != nil && samples()[q.Dialect] != "" {
@@ -93,6 +96,17 @@ func (q *Question) Settle() error {
 	}
 	q.Body, _ = json.Marshal(members) //nolint:errchkjson // as above
 	return nil
+}
+
+// firstOf takes the first of a body's "models", which is the model where no other is named; empty: there is none.
+func firstOf(members map[string]json.RawMessage) string {
+	var names []json.RawMessage
+	first := ""
+	if json.Unmarshal(members["models"], &names) != nil || len(names) == 0 || json.Unmarshal(names[0], &first) != nil || first == "" {
+		return ""
+	}
+	members["models"], _ = json.Marshal(names[1:]) //nolint:errchkjson // it was JSON before
+	return first
 }
 
 // looks says which dialect a body is in, by its top-level members.

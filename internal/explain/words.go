@@ -251,6 +251,9 @@ func summary(a *Answer) string {
 			s.WriteString(" is asked.")
 		}
 	}
+	if a.Mirror != nil {
+		s.WriteString(" " + a.Mirror.Why)
+	}
 	return s.String()
 }
 

@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"math"
 	"time"
 
 	"evergate/internal/affinity"
@@ -38,5 +39,26 @@ func (x *exchange) remember(now time.Time, res *attempt.Result) string {
 	if res.Leg == nil || !res.OK && (!res.Committed || res.Final.Ending != failover.ClientLeft) {
 		return ""
 	}
-	return x.h.affinity.Answered(now, &x.visit, res.Leg.Target.Provider, res.Leg.Target.Model, res.Credential)
+	name := ""
+	if x.h.affinity.Shared() {
+		name = res.Leg.Guards.CredentialName(res.Credential)
+	}
+	return x.h.affinity.Answered(now, &x.visit, res.Leg.Target.Provider, res.Leg.Target.Model, res.Credential, name)
+}
+
+// near is the credential of a target that served the conversation last, as its index from 1; 0: none is known.
+func (x *exchange) near(leg *attempt.Leg) uint8 {
+	if !x.visit.Foreign() {
+		return x.visit.Credential()
+	}
+	for i := range math.MaxUint8 {
+		name := leg.Guards.CredentialName(i)
+		if name == "" {
+			break
+		}
+		if x.visit.Named(name) {
+			return uint8(i + 1) //nolint:gosec // at most 255
+		}
+	}
+	return 0
 }

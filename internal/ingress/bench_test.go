@@ -56,6 +56,7 @@ func (deaf) GuardChanged(*journal.Guard)         {}
 func (deaf) DiscoveryChanged(*journal.Discovery) {}
 func (deaf) BreakerOperated(*journal.Order)      {}
 func (deaf) ProbeEnded(*journal.Probe)           {}
+func (deaf) MirrorEnded(*journal.Mirror)         {}
 
 type noDiscovery struct{}
 

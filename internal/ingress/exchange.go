@@ -175,7 +175,11 @@ func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
 	if f != nil {
 		return nil, f
 	}
-	return x.ready(&resolution, inv)
+	legs, f := x.ready(&resolution, inv)
+	if resolution.Mirror != nil && f == nil && len(legs) > 0 {
+		x.mirror(&resolution)
+	}
+	return legs, f
 }
 
 // resolve finds the model's targets, in the order in which they are to be tried.
@@ -238,7 +242,7 @@ func (x *exchange) ready(resolution *route.Resolution, inv *route.Inventory) ([]
 			continue
 		}
 		if x.visit.Known() && x.served(&leg.Target) {
-			leg.Near = x.visit.Credential()
+			leg.Near = x.near(leg)
 		}
 		if leg.Label = leg.Target.Model; (leg.Target.Unlisted || resolution.Label == route.OtherLabel) && !inv.Has(leg.Target.Provider, leg.Target.Model) {
 			leg.Label = route.OtherLabel

@@ -146,6 +146,9 @@ func (x *exchange) explain(c *explain.Case) *wire.Failure {
 		return nil
 	}
 	x.call.Legs = legs
+	if m := resolution.Mirror; m != nil {
+		c.Answer.Mirror = explain.MirrorOf(m, x.whyNoCopy(m))
+	}
 	return x.play(c)
 }
 
@@ -174,7 +177,8 @@ func (x *exchange) understand(inv *route.Inventory) (u route.Understood, own int
 // recall finds who has the earlier answer that the request continues. The conversation itself is not looked at.
 func (x *exchange) recall(c *explain.Case) {
 	x.thread.prev, x.thread.native = x.call.Request.Previous, true
-	if a, ok := x.h.threads.Peek(x.start, x.key, x.thread.prev); ok {
+	search := x.h.threads.Search(x.r.Context())
+	if a, ok := x.h.threads.Peek(x.start, &search, x.key, x.thread.prev); ok {
 		x.thread.provider, x.thread.native = a.Provider, a.Provider != ""
 	}
 	if c.Continues = x.thread.native; !c.Continues {
@@ -189,7 +193,7 @@ func (x *exchange) play(c *explain.Case) *wire.Failure {
 	for i := range legs {
 		leg := &legs[i]
 		k := explain.Target{Target: failover.Target{Target: &leg.Target, Settings: leg.Settings}, Dialect: leg.Dialect.Name()}
-		k.FirstContent, _ = leg.Guards.FirstContent(leg.Target.Model)
+		k.FirstContent, _ = leg.Guards.FirstContent(x.start, leg.Target.Model)
 		c.Targets = append(c.Targets, k)
 	}
 	c.Played = x.h.runner.Play(&x.call)

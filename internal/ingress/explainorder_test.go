@@ -293,7 +293,7 @@ func draw(rnd *rand.Rand) *world {
 	w.h.Configure(cfg)
 	if v.Affinity = route.DefaultAffinity(); rnd.IntN(3) == 0 { // R47
 		target, visit := &targets[rnd.IntN(len(targets))], w.visit()
-		w.h.affinity.Answered(time.Now(), &visit, target.Provider, target.Model, rnd.IntN(4))
+		w.h.affinity.Answered(time.Now(), &visit, target.Provider, target.Model, rnd.IntN(4), "")
 	}
 	return w
 }

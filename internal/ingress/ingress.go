@@ -15,6 +15,7 @@ import (
 	"evergate/internal/attempt"
 	"evergate/internal/health"
 	"evergate/internal/journal"
+	"evergate/internal/mirror"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 	"evergate/internal/threads"
@@ -74,6 +75,7 @@ type Handler struct {
 	discovery Discovery
 	threads   *threads.Store
 	affinity  *affinity.Table
+	copies    *mirror.Copies
 	random    func() float64 // numbers in [0, 1)
 	inFlight  atomic.Int64
 }
@@ -93,7 +95,7 @@ type Routes struct {
 
 // New makes a handler; Configure must be called before it serves. dialects are all that upstreams may be asked in.
 func New(dialects *wire.Table, routes Routes, runner *attempt.Runner, j journal.Sink, d Discovery) *Handler {
-	h := &Handler{dialects: dialects, routes: map[string]wire.Dialect{}, verbs: routes.Verbs, runner: runner, journal: j, discovery: d, threads: threads.New(threads.DefaultLimits()), affinity: affinity.New(), random: rand.Float64}
+	h := &Handler{dialects: dialects, routes: map[string]wire.Dialect{}, verbs: routes.Verbs, runner: runner, journal: j, discovery: d, threads: threads.New(threads.DefaultLimits()), affinity: affinity.New(), copies: mirror.New(runner, j), random: rand.Float64}
 	for _, dialect := range routes.Dialects {
 		h.routes["/v1"+dialect.Path()] = dialect
 		h.routes[dialect.Path()] = dialect
@@ -110,6 +112,12 @@ func (h *Handler) Configure(c *Config) {
 	c.turns = newTurns(c.Table, known, h.random)
 	h.config.Store(c)
 }
+
+// Affinity is the memory of conversations (R47).
+func (h *Handler) Affinity() *affinity.Table { return h.affinity }
+
+// Threads are the answers that are kept.
+func (h *Handler) Threads() *threads.Store { return h.threads }
 
 // InFlight is the number of client requests being served.
 func (h *Handler) InFlight() int64 { return h.inFlight.Load() }

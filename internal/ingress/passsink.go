@@ -50,6 +50,11 @@ func (s *passSink) Flush() error { return s.x.out.Flush() }
 // head fills in the reply's headers.
 func (s *passSink) head(to http.Header, h *attempt.PassHead) {
 	passRawHeader(to, h.Header, s.provider)
+	for _, name := range [...]string{"X-Goog-Upload-Url", "X-Goog-Upload-Control-Url"} {
+		if v := h.Header[name]; len(v) > 0 { // below the base URL, as those in passAddresses; SDKs need the whole address
+			to[name] = []string{origin(s.x.r) + passRoot + s.provider + v[0]}
+		}
+	}
 	to["X-Evergate-Provider"] = []string{s.provider}
 	to["X-Evergate-Attempts"] = []string{strconv.Itoa(h.Attempts)}
 	to["X-Evergate-Trail"] = []string{trail(h.Steps)}
@@ -79,10 +84,23 @@ func passAddresses(to, from http.Header, provider string) {
 	}
 }
 
+// origin is where the client reaches the gateway, as far as the request tells: a proxy that ends TLS says so.
+func origin(r *http.Request) string {
+	scheme := "http://"
+	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+		scheme = "https://"
+	}
+	return scheme + r.Host
+}
+
 // errNotTaken is a client's connection that cannot be taken over.
 var errNotTaken = errors.New("the connection cannot be taken over")
 
-// Switch joins the client's connection and the upstream's until either side closes, or the gateway stops.
+// closeTime is how long the two ends of a WebSocket have to close it once the gateway has said goodbye.
+const closeTime = time.Second
+
+// Switch joins the client's connection and the upstream's until either side closes, or the gateway stops: both hear of that by a
+// close frame, unless they take none.
 func (s *passSink) Switch(h *attempt.PassHead, upstream io.ReadWriteCloser) {
 	defer upstream.Close() //nolint:errcheck // the connection ends either way
 	x := s.x
@@ -93,12 +111,17 @@ func (s *passSink) Switch(h *attempt.PassHead, upstream io.ReadWriteCloser) {
 	}
 	defer conn.Close() //nolint:errcheck // as above
 	both := func() { _, _ = conn.Close(), upstream.Close() }
-	defer context.AfterFunc(x.r.Context(), both)()
+	down := &framed{to: &patientWriter{conn: conn, patience: x.cfg.WriteTimeout}}
+	up := &framed{to: &boundedWriter{to: upstream, patience: x.cfg.WriteTimeout, giveUp: both}}
+	defer context.AfterFunc(x.r.Context(), func() {
+		time.AfterFunc(closeTime, both)
+		go up.end(closeFrame(true)) // one that takes nothing does not keep the other from hearing it
+		down.end(closeFrame(false))
+	})()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer both()
-		up := &boundedWriter{to: upstream, patience: x.cfg.WriteTimeout, giveUp: both}
 		if len(early) > 0 {
 			if _, err := up.Write(early); err != nil {
 				return
@@ -106,7 +129,7 @@ func (s *passSink) Switch(h *attempt.PassHead, upstream io.ReadWriteCloser) {
 		}
 		copyBytes(up, conn)
 	}()
-	copyBytes(&patientWriter{conn: conn, patience: x.cfg.WriteTimeout}, upstream)
+	copyBytes(down, upstream)
 	both()
 	<-done
 }

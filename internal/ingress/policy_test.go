@@ -30,30 +30,37 @@ type moody struct {
 
 // moods are what a world's moody upstreams share: hedges ask several at once.
 type moods struct {
-	mu    sync.Mutex
-	rnd   *rand.Rand
-	asked []string
+	mu     sync.Mutex
+	rnd    *rand.Rand
+	asked  []string
+	copies int // how many of these were for the mirror
 }
 
 // draw notes who was asked, and draws its mood.
-func (m *moods) draw(name string) int {
+func (m *moods) draw(name, model string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = append(m.asked, name)
+	if model == mirrorModel {
+		m.copies++
+	}
 	return m.rnd.IntN(20)
 }
 
-func (m *moods) who() []string {
+func (m *moods) who() (asked []string, copies int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.asked)
+	return slices.Clone(m.asked), m.copies
 }
+
+// mirrorModel is what no request but a copy is for.
+const mirrorModel = "new"
 
 const someText = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"some "},"finish_reason":null}]}` + "\n\n"
 
 func (u *moody) Send(ctx context.Context, r *attempt.Outgoing) (*http.Response, *fault.Fault) {
 	r.Release()
-	mood := u.moods.draw(u.name)
+	mood := u.moods.draw(u.name, r.Model)
 	body := `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`
 	if r.Stream {
 		body = someText + strings.Replace(someText, `"finish_reason":null`, `"finish_reason":"stop"`, 1) + "data: [DONE]\n\n"
@@ -133,6 +140,12 @@ func (w *world) govern(rnd *rand.Rand) (cfg *Config, holding []*route.Policy, he
 	m := t.Virtual["m"]
 	m.Resume = rnd.IntN(2) == 0
 	m.Hedge = []route.Hedge{{}, route.DefaultHedge(), {Max: 2, After: time.Second, Budget: 1}}[rnd.IntN(3)]
+	if rnd.IntN(2) == 0 {
+		mirror := route.DefaultMirror()
+		mirror.Share = 1
+		mirror.Target = route.Target{Provider: w.names[rnd.IntN(len(w.names))], Model: mirrorModel, Timeouts: route.DefaultTimeouts()}
+		m.Mirror = &mirror
+	}
 	other := *m
 	other.Name, other.Targets = "other", slices.Clone(m.Targets)
 	slices.Reverse(other.Targets)
@@ -151,11 +164,11 @@ func (w *world) govern(rnd *rand.Rand) (cfg *Config, holding []*route.Policy, he
 }
 
 // R50, R51, R70, R71: whatever providers do and whatever blocks them, no attempt of a request, be it a failover, a hedge, a target for a
-// refusal, one that goes on with a broken stream or one that is forced, leaves the policies that hold for it; and where they leave
+// refusal, one that goes on with a broken stream, one that is forced or a copy for a mirror, leaves the policies that hold for it; and where they leave
 // nobody, the request is denied.
 func TestNoAttemptLeavesThePolicies(t *testing.T) {
 	const cases = 10_000
-	var asked, several, denied, fell, explained int
+	var asked, several, denied, fell, explained, copied, uncopied int
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(cases) {
 			rnd := rand.New(rand.NewPCG(51, seed))
@@ -188,7 +201,7 @@ func TestNoAttemptLeavesThePolicies(t *testing.T) {
 			rec := httptest.NewRecorder()
 			w.h.ServeHTTP(rec, r)
 			time.Sleep(time.Hour) // whatever was under way is over
-			who := moods.who()
+			who, copies := moods.who()
 			for _, provider := range who {
 				if !allowed(provider) {
 					t.Fatalf("case %d: %s was asked, which the policies refuse: %+v", seed, provider, who)
@@ -212,6 +225,14 @@ func TestNoAttemptLeavesThePolicies(t *testing.T) {
 					explained++
 				}
 			}
+			if m := a.Mirror; copies > 1 || copies == 1 && !m.Copied || m != nil && m.Copied && !allowed(m.Provider) ||
+				m != nil && !m.Copied && allowed(m.Provider) && strings.Contains(m.Why, "policy") {
+				t.Fatalf("case %d: %d copies, and the explanation says %+v", seed, copies, a.Mirror)
+			}
+			copied += copies
+			if a.Mirror != nil && !a.Mirror.Copied {
+				uncopied++
+			}
 			switch {
 			case wasDenied:
 				denied++
@@ -225,8 +246,8 @@ func TestNoAttemptLeavesThePolicies(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d asked one, %d several, %d were denied, %d under a policy, %d candidates explained", asked, several, denied, fell, explained)
-	for what, n := range map[string]int{"one": asked, "several": several, "denied": denied, "under a policy": fell, "explained": explained} {
+	t.Logf("%d asked one, %d several, %d were denied, %d under a policy, %d candidates explained; %d copies, %d could not be made", asked, several, denied, fell, explained, copied, uncopied)
+	for what, n := range map[string]int{"one": asked, "several": several, "denied": denied, "under a policy": fell, "explained": explained, "copies": copied, "no copy": uncopied} {
 		if n < cases/100 {
 			t.Errorf("%s: %d cases are too few to tell anything", what, n)
 		}

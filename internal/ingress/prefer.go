@@ -22,22 +22,39 @@ func (x *exchange) readPreferences() *wire.Failure {
 		return nil
 	}
 	var provider, models []byte
+	var rest *attempt.Buffer
 	if x.call.Request.Prefers {
-		buf := attempt.GetBuffer(len(x.call.Body.B))
-		buf.B, provider, models = prefer.Split(buf.B, x.call.Body.B)
-		provider, models = slices.Clone(provider), slices.Clone(models) // the old body is let go of
-		if f := x.reread(buf); f != nil {
-			return f
-		}
+		rest = attempt.GetBuffer(len(x.call.Body.B))
+		rest.B, provider, models = prefer.Split(rest.B, x.call.Body.B)
 	}
 	wishes, err := prefer.Read(lines, provider, models, x.nameable())
 	if err != nil {
+		if rest != nil {
+			rest.Release()
+		}
 		f := badRequest(err)
 		return &f
+	}
+	if rest != nil {
+		if f := x.reread(x.named(rest, wishes)); f != nil {
+			return f
+		}
 	}
 	x.wishes, x.call.Timeout = wishes, wishes.Timeout
 	x.call.Strict = x.call.Strict || wishes.Strict
 	return nil
+}
+
+// named gives a body that names no model the first of those that the request may go on with.
+func (x *exchange) named(body *attempt.Buffer, wishes *route.Preferences) *attempt.Buffer {
+	if x.inPath.found || x.call.Request.Model != "" || len(wishes.Models) == 0 {
+		return body
+	}
+	buf := attempt.GetBuffer(len(body.B) + len(wishes.Models[0]))
+	buf.B = prefer.Name(buf.B, body.B, wishes.Models[0])
+	body.Release()
+	wishes.Models = wishes.Models[1:]
+	return buf
 }
 
 // reread goes on with another body of the same request.
@@ -72,7 +89,7 @@ func (x *exchange) nameable() *prefer.Names {
 // chooses says whether anything but the model and its guards has a say in where the request may go.
 func (x *exchange) chooses(r *route.Resolution) bool {
 	t := x.cfg.Table
-	return x.wishes != nil || t.Policy != "" || t.BYOK || x.cfg.Keys.policy(x.key) != "" || len(t.Policies) > 0 && t.Governs(x.call.Request.Model, r)
+	return x.wishes != nil || t.Policy != "" || t.BYOK || x.cfg.Keys.policy(x.key) != "" || t.Governs(x.call.Request.Model, r)
 }
 
 // hasFurther says whether the request names models to go on with.

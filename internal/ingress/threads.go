@@ -46,7 +46,8 @@ type thread struct {
 // gateway has it.
 func (x *exchange) continueThread(d threaded) *wire.Failure {
 	q := &x.call.Request
-	if f := x.dereference(d); f != nil {
+	search := x.h.threads.Search(x.r.Context())
+	if f := x.dereference(d, &search); f != nil {
 		return f
 	}
 	x.call.Keep = !q.Stateless
@@ -57,7 +58,7 @@ func (x *exchange) continueThread(d threaded) *wire.Failure {
 	if len(q.Previous) > maxAnswerID {
 		return previousNotFound(clip(q.Previous), "its id is too long to be one")
 	}
-	a, ok := x.h.threads.Get(x.start, x.key, q.Previous)
+	a, ok := x.h.threads.Get(x.start, &search, x.key, q.Previous)
 	switch {
 	case !ok:
 		x.thread.native = true // a provider may know it
@@ -66,7 +67,7 @@ func (x *exchange) continueThread(d threaded) *wire.Failure {
 		x.thread.native, x.thread.provider = true, a.Provider
 		return nil
 	}
-	history, missing, err := x.h.threads.History(x.start, x.key, q.Previous, x.cfg.MaxBody)
+	history, missing, err := x.h.threads.History(x.start, &search, x.key, q.Previous, x.cfg.MaxBody)
 	switch {
 	case errors.Is(err, threads.ErrLong):
 		return tooLong()
@@ -90,9 +91,9 @@ func (x *exchange) continueThread(d threaded) *wire.Failure {
 }
 
 // dereference puts the items of kept answers where the request only names them, so that any provider understands it.
-func (x *exchange) dereference(d threaded) *wire.Failure {
+func (x *exchange) dereference(d threaded, search *threads.Search) *wire.Failure {
 	body, err := d.Dereference(x.call.Request.Body, func(id string) []byte {
-		if a, ok := x.h.threads.Get(x.start, x.key, id); ok {
+		if a, ok := x.h.threads.Get(x.start, search, x.key, id); ok {
 			return a.Output
 		}
 		return nil
@@ -212,7 +213,8 @@ func (x *exchange) serveAnswer(rest string) {
 }
 
 func (x *exchange) answer(id, what string) *wire.Failure {
-	a, ok := x.h.threads.Get(x.start, x.key, id)
+	search := x.h.threads.Search(x.r.Context())
+	a, ok := x.h.threads.Get(x.start, &search, x.key, id)
 	if !ok {
 		f := failure(http.StatusNotFound, codeNotFound, "there is no answer "+strconv.Quote(clip(id))+" here; it was never kept (store: false), or is kept no more")
 		return &f
@@ -234,7 +236,7 @@ func (x *exchange) answer(id, what string) *wire.Failure {
 		body := jsonscan.AppendString([]byte(`{"id":`), id)
 		x.writeJSON(append(body, `,"object":"response","deleted":true}`...))
 	case what == "input_items" && get:
-		return x.inputItems(a)
+		return x.inputItems(a, &search)
 	case what == "cancel" && method == http.MethodPost:
 		f := failure(http.StatusBadRequest, codeInvalid, "only an answer that was asked for with background: true can be cancelled; this one is complete")
 		return &f
@@ -259,10 +261,10 @@ const (
 
 // inputItems lists what an answer was given to, the conversation before it included, the last first unless
 // order=asc.
-func (x *exchange) inputItems(a *threads.Answer) *wire.Failure {
+func (x *exchange) inputItems(a *threads.Answer, search *threads.Search) *wire.Failure {
 	history := [][]byte{a.Input}
 	if a.Previous != "" {
-		before, missing, err := x.h.threads.History(x.start, x.key, a.Previous, x.cfg.MaxBody)
+		before, missing, err := x.h.threads.History(x.start, search, x.key, a.Previous, x.cfg.MaxBody)
 		switch {
 		case errors.Is(err, threads.ErrLong):
 			return tooLong()

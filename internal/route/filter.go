@@ -38,11 +38,12 @@ type Price struct{ Prompt, Completion float64 }
 // Guard is what keeps a target out of a request before any of the guards of resilience is asked.
 type Guard string
 
-// The guards of a Filter.
+// The guards of a Filter; the last one is a mirror's alone.
 const (
 	PolicyGuard     Guard = "policy"
 	PreferenceGuard Guard = "preference"
 	KeyGuard        Guard = "byok"
+	DisabledGuard   Guard = "disabled"
 )
 
 // Drop is a target that a Filter took out.

@@ -45,6 +45,29 @@ func listed(targets []Target) string {
 	return strings.Join(out, " ")
 }
 
+// A policy that is not in the configuration, which checks that, refuses everybody: a request must not go where it may not because a
+// name is wrong.
+func TestUnknownPoliciesRefuseEverybody(t *testing.T) {
+	t.Parallel()
+	for name, attach := range map[string]func(*Table) []*Policy{
+		"of all":      func(t *Table) []*Policy { t.Policy = "quite"; return t.PoliciesOf(nil) },
+		"of a model":  func(t *Table) []*Policy { t.Virtual["inner"].Policy = "quite"; return t.PoliciesOf([]string{"inner"}) },
+		"of a key":    func(t *Table) []*Policy { return t.PoliciesOf([]string{"inner"}, "quite", "") },
+		"of a copy":   func(t *Table) []*Policy { return t.PoliciesOfCopies([]string{"inner"}, "quite", "") },
+		"beside none": func(t *Table) []*Policy { t.Policies, t.Policy = nil, "quite"; return t.PoliciesOf(nil) },
+	} {
+		table := governed()
+		r := everybody(table)
+		f := Filter{Policies: attach(table)}
+		if f.Apply(table, &r); len(r.Targets) > 0 || r.Dropped[0].Guard != PolicyGuard {
+			t.Errorf("%s: left are %s", name, listed(r.Targets))
+		}
+	}
+	if got := governed().PoliciesOf([]string{"other"}, "", ""); len(got) > 0 {
+		t.Errorf("where none are named there are %d", len(got))
+	}
+}
+
 func TestFilter(t *testing.T) {
 	t.Parallel()
 	price := func(targets []Target) {

@@ -98,10 +98,10 @@ func containsFold(list []string, s string) bool {
 }
 
 // PoliciesOf are all that hold for a request for some models: that of every request, those of the models, and the further ones
-// named.
+// named. A name that no policy has, which the configuration sees to, stands for nil, which refuses everybody (Filter).
 func (t *Table) PoliciesOf(models []string, further ...string) (out []*Policy) {
 	attach := func(name string) {
-		if p := t.Policies[name]; p != nil && !slices.Contains(out, p) {
+		if p := t.Policies[name]; name != "" && !slices.Contains(out, p) {
 			out = append(out, p)
 		}
 	}

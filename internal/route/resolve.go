@@ -35,6 +35,8 @@ type Resolution struct {
 	Dropped []Drop
 	// Affinity is the model's (R47).
 	Affinity Affinity
+	// Mirror is the model's; nil: it has none.
+	Mirror *Mirror
 }
 
 // Order is why targets stand in the order that they do (R72).
@@ -113,6 +115,7 @@ func (t *Table) Resolve(inv *Inventory, name string) (Resolution, Outcome) {
 		r := Resolution{
 			Targets: v.Targets, Strategy: v.Strategy, Auto: v.Auto, Groups: v.Groups, On: v.On, HoldDown: v.HoldDown,
 			Label: v.Name, Hedge: v.Hedge, Resume: v.Resume, Order: AsDeclared, Affinity: v.Affinity,
+			Mirror: v.Mirror,
 		}
 		if t.anyDisabled(r.Targets) {
 			r.Targets = t.enabled(r.Targets)

@@ -125,6 +125,8 @@ type Virtual struct {
 	Policy string
 	// Affinity is R47's.
 	Affinity Affinity
+	// Mirror gets copies of its requests; nil: there is none.
+	Mirror *Mirror
 }
 
 // Provider is what routing needs to know of one.
