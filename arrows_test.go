@@ -34,10 +34,10 @@ var rings = map[string]int{
 	"internal/modelfacts": 1,
 	// 2: services
 	"internal/http1":   2,
-	"internal/catalog": 2, "internal/recent": 2, "internal/threads": 2, "internal/affinity": 2, "internal/health": 2, "internal/attempt": 2, "internal/probing": 2, "internal/identity": 2, "internal/budget": 2,
+	"internal/catalog": 2, "internal/recent": 2, "internal/threads": 2, "internal/affinity": 2, "internal/mirror": 2, "internal/health": 2, "internal/attempt": 2, "internal/probing": 2, "internal/identity": 2, "internal/budget": 2,
 	"internal/usage": 2, "internal/replica": 2,
 	// 3: adapters
-	"internal/provider": 3, "internal/store": 3, "internal/telemetry": 3, "internal/mock": 3,
+	"internal/provider": 3, "internal/store": 3, "internal/telemetry": 3, "internal/mock": 3, "internal/handover": 3,
 	// 4: surfaces
 	"internal/ingress": 4, "internal/admin": 4, "internal/dashboard": 4,
 	// 5: composition
@@ -49,7 +49,7 @@ var rings = map[string]int{
 }
 
 // testOnly are the packages that only tests import: the shared kit and the contract suites.
-var testOnly = []string{"internal/testkit", "internal/wire/wiretest", "internal/provider/providertest", "internal/store/storetest"}
+var testOnly = []string{"internal/testkit", "internal/testkit/servers", "internal/wire/wiretest", "internal/provider/providertest", "internal/store/storetest"}
 
 // pureStd is all of the standard library that rings 0 and 1 may use. Nothing in it reads a clock, waits, draws a random
 // number, logs or talks to the world; of time only types and arithmetic are allowed (see impurities). What embed brings in

@@ -65,3 +65,4 @@ func (demoScreen) GuardChanged(g *journal.Guard) {
 func (demoScreen) DiscoveryChanged(*journal.Discovery) {}
 func (demoScreen) BreakerOperated(*journal.Order)      {}
 func (demoScreen) ProbeEnded(*journal.Probe)           {}
+func (demoScreen) MirrorEnded(*journal.Mirror)         {}

@@ -25,6 +25,7 @@ type cli struct {
 	LogLevel  string `help:"debug, info, warn or error" enum:"debug,info,warn,error,auto" default:"auto" env:"EVERGATE_LOG_LEVEL"`
 
 	Serve    serveCmd    `cmd:"" help:"Run the gateway."`
+	Upgrade  upgradeCmd  `cmd:"" help:"Have a running gateway replaced by a new process on the same listeners, without losing a request."`
 	Demo     demoCmd     `cmd:"" help:"Run the gateway with three simulated providers, one of which fails on a schedule. Needs no key."`
 	Check    checkCmd    `cmd:"" help:"Validate a config file and print the effective settings of each provider."`
 	Status   statusCmd   `cmd:"" help:"Show providers, guards and credentials of a running gateway."`

@@ -1,24 +1,31 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"evergate/internal/app"
 	"evergate/internal/config"
+	"evergate/internal/handover"
 )
 
 type serveCmd struct {
 	Config string `short:"c" help:"Config file; without it ./evergate.yaml if there, else providers found in the environment." type:"path" env:"EVERGATE_CONFIG"`
 	Listen string `help:"Address to listen on, in place of server.listen." env:"EVERGATE_LISTEN"`
+
+	PidFile        string        `help:"File that names the process which serves, through upgrades." type:"path" env:"EVERGATE_PID_FILE"`
+	UpgradeTimeout time.Duration `help:"How long a new process may take to be ready, at an upgrade." default:"30s" env:"EVERGATE_UPGRADE_TIMEOUT"`
 }
 
 // defaultFile is read if it is there and no other is named.
 const defaultFile = "evergate.yaml"
+
+// settle is how long a process that takes over looks at what the providers have before it serves; as long as one look takes.
+const settle = 10 * time.Second
 
 func (s *serveCmd) Run(c *cli) error {
 	file := s.Config
@@ -37,16 +44,27 @@ func (s *serveCmd) Run(c *cli) error {
 		return &exitError{2, err.Error()}
 	}
 	defer within(func() { _ = lines.Close() })
+	process, err := handover.Begin(handover.Options{PIDFile: s.PidFile, Timeout: s.UpgradeTimeout})
+	if err != nil {
+		return err
+	}
 	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may go away; requests go on
-	o := app.Options{Config: cfg, Logger: logger, LogDropped: lines.Dropped, Version: version}
+	o := app.Options{Config: cfg, Logger: logger, LogDropped: lines.Dropped, Version: version, OpenState: app.OpenState, Listen: process.Listen}
 	if file != "" {
 		o.Load, o.Watch = func() (*config.Config, error) { return s.reload(file) }, file
+	}
+	if process.Inherited() {
+		o.Settle = min(settle, s.UpgradeTimeout/2)
 	}
 	a, err := app.New(o)
 	if err != nil {
 		return err
 	}
-	return runUntilSignal(a, func() {})
+	return (&life{app: a, process: process, log: logger, started: func() {
+		if err := process.Ready(); err != nil {
+			logger.Warn("not everybody was told that this process serves", "error", err.Error())
+		}
+	}}).run()
 }
 
 // reload reads the file again, if it can be: a pipe gives its content once, and would be waited for.
@@ -88,33 +106,4 @@ func detect() (*config.Config, error) {
 	}
 	fmt.Fprintln(os.Stderr, "evergate: providers found in the environment:", strings.Join(found, ", "))
 	return cfg, nil
-}
-
-// runUntilSignal serves until SIGTERM or SIGINT, then drains; SIGHUP reloads; a second SIGTERM or SIGINT ends at once.
-// started is called once it listens.
-func runUntilSignal(a *app.App, started func()) error {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	defer signal.Stop(signals)
-	if err := a.Start(); err != nil {
-		return err
-	}
-	started()
-	for s := range signals {
-		if s == syscall.SIGHUP {
-			go func() { _ = a.Reload() }() // it says in the log what became of it; a file that hangs does not hold up a SIGTERM
-			continue
-		}
-		break
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), a.Grace())
-	defer cancel()
-	go func() {
-		for s := range signals {
-			if s != syscall.SIGHUP {
-				cancel()
-			}
-		}
-	}()
-	return a.Stop(ctx)
 }

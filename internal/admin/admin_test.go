@@ -74,7 +74,13 @@ func TestHealthHasTheContractsShape(t *testing.T) {
 					Credentials: []resilience.CredentialView{{Name: "k", State: "cooldown", Level: 2, Until: at, Reason: resilience.RateLimited}},
 				}, route.ProviderModels{Status: route.Degraded, Stale: true, Message: "timeout"}, 0, Latency{}),
 			},
-			Instances: []Instance{{ID: "a1", Self: true, LastSeen: Time(at)}},
+			Instances: []Instance{
+				{ID: "a1", Self: true, Version: "v1", Started: Time(at), LastSeen: Time(at)},
+				{ID: "b2", Version: "v1", Started: Time(at), LastSeen: Time(at), LagMS: 51000, Silent: true, Believes: map[string][]Belief{
+					"groq": {{Guard: "circuit_breaker", Reason: "failures", Until: Time(at)}},
+				}},
+			},
+			State: State{Store: "redis", Address: "redis://***@store:6379/0", Since: Time(at), LagMS: 7000, Errors: 2, Message: "connection refused"},
 		}
 	}
 	w := ask(New(s, Options{}), "GET", "/admin/v1/health")
@@ -91,7 +97,11 @@ func TestHealthHasTheContractsShape(t *testing.T) {
 		`"breaker":{"state":"closed","trip":"","consecutive_failures":0,"failures_total":7,"opened_at":null,"retry_at":null,"offences":0},` +
 		`"credentials":{"default":{"state":"ok","level":0,"cooldown_until":null,"reason":""}},` +
 		`"lockouts":[{"model":"gpt-x","credential":"","until":` + stamp + `,"reason":"model_not_found","level":1}]}},` +
-		`"instances":[{"id":"a1","self":true,"last_seen":` + stamp + `,"lag_ms":0}]}` + "\n"
+		`"instances":[{"id":"a1","self":true,"version":"v1","started":` + stamp + `,"last_seen":` + stamp + `,"lag_ms":0},` +
+		`{"id":"b2","self":false,"version":"v1","started":` + stamp + `,"last_seen":` + stamp + `,"lag_ms":51000,"silent":true,` +
+		`"believes":{"groq":[{"guard":"circuit_breaker","reason":"failures","until":` + stamp + `}]}}],` +
+		`"state":{"store":"redis","address":"redis://***@store:6379/0","reached":false,"since":` + stamp +
+		`,"last_sync":null,"lag_ms":7000,"errors_total":2,"message":"connection refused"}}` + "\n"
 	equal(t, "body", w.Body.String(), want)
 	equal(t, "type", w.Header().Get("Content-Type"), "application/json")
 	equal(t, "caching", w.Header().Get("Cache-Control"), "no-store")
@@ -121,7 +131,8 @@ func TestAnEmptyHealthHasNoNulls(t *testing.T) {
 	t.Parallel()
 	s := sources()
 	s.Health = func() Health { return Health{} }
-	equal(t, "body", ask(New(s, Options{}), "GET", "/admin/v1/health").Body.String(), `{"instance":"","providers":{},"instances":[]}`+"\n")
+	equal(t, "body", ask(New(s, Options{}), "GET", "/admin/v1/health").Body.String(), `{"instance":"","providers":{},"instances":[],`+
+		`"state":{"store":"","reached":false,"since":null,"last_sync":null,"lag_ms":0,"errors_total":0}}`+"\n")
 }
 
 func TestReload(t *testing.T) {

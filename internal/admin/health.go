@@ -12,6 +12,21 @@ type Health struct {
 	Instance  string              `json:"instance"`
 	Providers map[string]Provider `json:"providers"`
 	Instances []Instance          `json:"instances"`
+	State     State               `json:"state"`
+}
+
+// State is the store of the guards' state, as this instance sees it. Health does not depend on it.
+type State struct {
+	Store string `json:"store"` // memory, sqlite, redis, postgres
+	// Address has no user, password or option.
+	Address string `json:"address,omitempty"`
+	Reached bool   `json:"reached"`
+	// Since is since when it is reached, or not; LastSync the end of the last whole exchange.
+	Since    Time   `json:"since"`
+	LastSync Time   `json:"last_sync"`
+	LagMS    int64  `json:"lag_ms"`
+	Errors   uint64 `json:"errors_total"`
+	Message  string `json:"message,omitempty"`
 }
 
 // Provider is one provider's state.
@@ -92,8 +107,25 @@ type Lockout struct {
 type Instance struct {
 	ID       string `json:"id"`
 	Self     bool   `json:"self"`
+	Version  string `json:"version"`
+	Started  Time   `json:"started"`
 	LastSeen Time   `json:"last_seen"`
-	LagMS    int64  `json:"lag_ms"`
+	// LagMS is the time since its last sign of life; of this instance since the last whole exchange with the store.
+	LagMS int64 `json:"lag_ms"`
+	// Silent: it has shown no sign of life for ten intervals, or has Left; only what it saw blocked may still matter.
+	Silent bool `json:"silent,omitempty"`
+	Left   bool `json:"left,omitempty"`
+	// Believes is what it itself saw blocked, by provider.
+	Believes map[string][]Belief `json:"believes,omitempty"`
+}
+
+// Belief is a block that an instance itself saw begin.
+type Belief struct {
+	Guard      string `json:"guard"`
+	Model      string `json:"model,omitempty"`
+	Credential string `json:"credential,omitempty"`
+	Reason     string `json:"reason"` // a breaker's trip
+	Until      Time   `json:"until"`
 }
 
 // Time is a time in JSON as RFC 3339 in UTC with milliseconds, and null if it is zero.

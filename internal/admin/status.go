@@ -178,21 +178,59 @@ func (s *status) troubled(h *Health, names []string) {
 	}
 }
 
-// instances are listed where there is more than one.
+// instances are listed where the state is shared: there is more than one, or there may be.
 func (s *status) instances(h *Health) {
+	s.store(&h.State)
 	if len(h.Instances) < 2 {
 		return
 	}
-	rows := [][]cell{heads("INSTANCE", "LAST SEEN", "LAG")}
+	rows := [][]cell{heads("INSTANCE", "VERSION", "UP", "LAST SEEN", "LAG", "SEES BLOCKED")}
 	for _, i := range h.Instances {
-		id := i.ID
-		if i.Self {
+		id, seen := i.ID, cell{text: s.ago(i.LastSeen)}
+		switch {
+		case i.Self:
 			id += " (this one)"
+		case i.Left:
+			seen = cell{seen.text + " (left)", dim}
+		case i.Silent:
+			seen = cell{seen.text + " (silent)", bad}
 		}
-		rows = append(rows, []cell{{text: id}, {text: s.ago(i.LastSeen)}, {text: fmt.Sprintf("%d ms", i.LagMS)}})
+		rows = append(rows, []cell{{text: id}, {text: i.Version}, {text: s.age(i.Started)}, seen, {text: fmt.Sprintf("%d ms", i.LagMS)}, believesCell(i.Believes)})
 	}
 	s.out.WriteByte('\n')
 	s.table("", rows)
+}
+
+// store says where the state is kept, where that is not the process alone.
+func (s *status) store(st *State) {
+	if st.Store == "" || st.Store == "memory" {
+		return
+	}
+	head := heads("STATE", "ADDRESS", "STORE", "LAST SYNC")
+	row := []cell{{text: st.Store}, {text: st.Address}, {"reached", good}, {text: s.ago(st.LastSync)}}
+	if !st.Reached {
+		head, row = append(head, heads("PROBLEM")...), append(row, cell{text: st.Message})
+		row[2] = cell{"not reached", bad}
+	}
+	s.out.WriteByte('\n')
+	s.table("", [][]cell{head, row})
+}
+
+// believesCell names the providers of which an instance saw something blocked.
+func believesCell(b map[string][]Belief) cell {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		breaker := slices.ContainsFunc(b[name], func(b Belief) bool { return b.Guard == "circuit_breaker" && b.Model == "" })
+		if breaker {
+			parts = append(parts, name)
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s (%d)", name, len(b[name])))
+	}
+	if len(parts) == 0 {
+		return cell{text: none}
+	}
+	return cell{strings.Join(parts, ", "), fair}
 }
 
 func statusCell(p *Provider) cell {
@@ -286,6 +324,14 @@ func left(until Time, now time.Time) string {
 		return "now"
 	}
 	return short((d + time.Second - 1).Truncate(time.Second))
+}
+
+// age is how long something has been there.
+func (s *status) age(since Time) string {
+	if time.Time(since).IsZero() {
+		return none
+	}
+	return short(max(s.now.Sub(time.Time(since)), 0).Truncate(time.Second))
 }
 
 func (s *status) ago(at Time) string {

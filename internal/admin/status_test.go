@@ -60,7 +60,16 @@ func outage() Health {
 			"back": {Status: "healthy", Breaker: Breaker{State: "closed", RampUntil: in(time.Minute)}},
 			"old":  {Status: "unhealthy", Disabled: true, Message: "disabled", Breaker: closed},
 		},
-		Instances: []Instance{{ID: "a1", Self: true, LastSeen: in(0)}, {ID: "b2", LastSeen: in(-5 * time.Second), LagMS: 120}},
+		Instances: []Instance{
+			{ID: "a1", Self: true, Version: "v1.2.0", Started: in(-26 * time.Hour), LastSeen: in(0)},
+			{
+				ID: "b2", Version: "v1.1.9", Started: in(-90 * time.Second), LastSeen: in(-5 * time.Second), LagMS: 120,
+				Believes: map[string][]Belief{"groq": {{Guard: "circuit_breaker"}}, "openai": {{Guard: "credential_cooldown"}, {Guard: "model_lockout"}}},
+			},
+			{ID: "c3", Version: "v1.2.0", Started: in(-time.Hour), LastSeen: in(-time.Minute), LagMS: 60000, Silent: true},
+			{ID: "d4", Version: "v1.2.0", Started: in(-time.Hour), LastSeen: in(-time.Minute), LagMS: 60000, Silent: true, Left: true},
+		},
+		State: State{Store: "redis", Address: "redis://***@store:6379/0", Reached: true, LastSync: in(-2 * time.Second)},
 	}
 }
 
@@ -80,6 +89,7 @@ func TestRenderStatus(t *testing.T) {
 		Instance:  "a1",
 		Providers: map[string]Provider{"openai": {Status: "healthy", LastChecked: in(0), Breaker: Breaker{State: "closed"}, Credentials: map[string]Credential{"default": {State: "ok"}}}},
 		Instances: []Instance{{ID: "a1", Self: true}},
+		State:     State{Store: "sqlite", Address: "sqlite:evergate.db", Message: "the disk is full"},
 	}, false))
 	golden(t, "status_empty.txt", render(t, Health{Instance: "a1"}, false))
 }

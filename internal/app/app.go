@@ -23,6 +23,7 @@ import (
 	"evergate/internal/journal"
 	"evergate/internal/probing"
 	"evergate/internal/recent"
+	"evergate/internal/replica"
 	"evergate/internal/telemetry"
 )
 
@@ -37,11 +38,15 @@ type Options struct {
 	Version string
 	// LogDropped gives the number of log lines lost so far; nil: none are.
 	LogDropped func() uint64
+	// Settle is how long a start may wait for what the providers have before it serves: another process serves until then.
+	Settle time.Duration
 	// Sinks hear every fact, beside logs and metrics.
 	Sinks []journal.Sink
+	// OpenState opens the store of the config's state; nil: the state is kept in the process alone.
+	OpenState StateOpener
 	// Dial and Listen replace the network in tests; nil: the real one.
 	Dial   dialFunc
-	Listen func(network, addr string) (net.Listener, error)
+	Listen func(setting, addr string) (net.Listener, error) // setting is server.listen or admin.listen
 }
 
 // App is one gateway. Its methods are safe for concurrent use.
@@ -55,8 +60,10 @@ type App struct {
 	recent   recent.Ring
 	prober   *probing.Prober
 	back     atomic.Pointer[http.Handler] // the admin API, health and metrics; a reload swaps it with its token
-	draining atomic.Bool
-	instance string // this process, in the health reply
+	draining atomic.Bool                  // not ready
+	leaving  atomic.Bool                  // answers end their connections
+	instance string                       // this process, in the health reply and for its fleet
+	fleet    *replica.Fleet               // nil: it is alone
 	ballast  []byte
 
 	reload    sync.Mutex // serialises reloads; guards the two below
@@ -64,20 +71,23 @@ type App struct {
 	upstreams map[string]*upstream
 	live      atomic.Pointer[map[string]*upstream] // the same, for readers; the map is never changed
 
-	hard    context.Context //nolint:containedctx // ends every request when the grace period is over
-	abandon context.CancelCauseFunc
-	stops   []func(context.Context) error // run in reverse order
-	served  sync.WaitGroup
-	addr    net.Addr
-	admin   net.Addr
+	hard      context.Context //nolint:containedctx // ends every request when the grace period is over
+	abandon   context.CancelCauseFunc
+	stops     []func(context.Context) error // run in reverse order
+	served    sync.WaitGroup
+	entrances []*entrance
+	left      time.Time     // since when it is leaving
+	quiet     time.Duration // how long a connection says nothing before a drain closes it
+	addr      net.Addr
+	admin     net.Addr
 }
 
 // New wires an App without serving.
 func New(o Options) (*App, error) {
-	a := &App{opts: o, log: o.Logger, instance: fmt.Sprintf("%08x", rand.Uint32())} //nolint:gosec // a name, not a secret
+	a := &App{opts: o, log: o.Logger, instance: fmt.Sprintf("%016x", rand.Uint64())} //nolint:gosec // a name, not a secret
 	a.hard, a.abandon = context.WithCancelCause(context.Background())
 	if a.opts.Listen == nil {
-		a.opts.Listen = net.Listen
+		a.opts.Listen = func(_, addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
 	}
 	sink := a.sinks()
 	a.health = health.New(sink)
@@ -90,6 +100,9 @@ func New(o Options) (*App, error) {
 	})
 	runner := &attempt.Runner{Health: a.health, Journal: sink}
 	a.ingress = ingress.New(dialects(), routes(), runner, sink, a.catalog)
+	if err := a.replicate(o.Config); err != nil {
+		return nil, err
+	}
 	a.take(o.Config, p)
 	return a, nil
 }
@@ -98,6 +111,7 @@ func New(o Options) (*App, error) {
 func (a *App) take(c *config.Config, p *parts) {
 	inherit(c, p, a.upstreams)
 	a.health.Apply(p.guards)
+	a.share(c)
 	a.prober.Apply(probes(c, p, a.health))
 	a.catalog.Apply(p.sources)
 	a.ingress.Configure(ingressConfig(c, p, a.health))
@@ -141,10 +155,13 @@ func (a *App) Reload() error {
 func (a *App) warnRestart(next *config.Config) {
 	now := a.config.Load()
 	if now.Server.Listen != next.Server.Listen || now.Admin.Listen != next.Admin.Listen {
-		a.log.Warn("a changed listen address takes effect at the next start", "server", next.Server.Listen, "admin", next.Admin.Listen)
+		a.log.Warn("a changed listen address takes effect at the next start or upgrade", "server", next.Server.Listen, "admin", next.Admin.Listen)
 	}
 	if now.Log != next.Log || now.RefreshInterval != next.RefreshInterval || now.RecheckInterval != next.RecheckInterval {
 		a.log.Warn("changed log settings and discovery intervals take effect at the next start")
+	}
+	if now.State != next.State {
+		a.log.Warn("a changed state store takes effect at the next start", "store", next.State.Kind(), "address", next.State.Where())
 	}
 }
 
@@ -152,19 +169,20 @@ func (a *App) warnRestart(next *config.Config) {
 func (a *App) Start() error {
 	cfg := a.config.Load()
 	ctx, cancel := context.WithCancel(context.Background())
+	a.startState()
 	a.stops = append(a.stops, func(context.Context) error { a.prober.Stop(); return nil })
 	a.stops = append(a.stops, func(context.Context) error { cancel(); a.catalog.Wait(); return nil })
 	front := a.split()
 	if cfg.Admin.Listen != "" {
 		front = a.ingress
-		addr, err := a.serve("admin.listen", cfg.Admin.Listen, http.HandlerFunc(a.serveAdmin))
+		addr, err := a.open("admin.listen", cfg.Admin.Listen, http.HandlerFunc(a.serveAdmin))
 		if err != nil {
 			_ = a.Stop(context.Background())
 			return err
 		}
 		a.admin = addr
 	}
-	addr, err := a.serve("server.listen (or --listen)", cfg.Server.Listen, front)
+	addr, err := a.open("server.listen", cfg.Server.Listen, front)
 	if err != nil {
 		_ = a.Stop(context.Background())
 		return err
@@ -176,6 +194,8 @@ func (a *App) Start() error {
 	a.log.Info("listening", "version", a.opts.Version, "address", a.addr.String(), "admin", a.adminWhere(), "config", cfg.File,
 		"providers", len(cfg.Providers), "models", len(cfg.Table.Virtual))
 	a.catalog.Start(ctx)
+	a.settle(ctx)
+	a.start()
 	a.ballast = make([]byte, ballastSize)
 	a.served.Go(func() { a.tidy(ctx) })
 	if a.opts.Watch != "" && a.opts.Load != nil {
@@ -194,89 +214,27 @@ func (a *App) adminWhere() string {
 	return a.addr.String()
 }
 
-// serve starts one listener; key is the setting that names its address.
-func (a *App) serve(key, listen string, h http.Handler) (net.Addr, error) {
-	l, err := a.opts.Listen("tcp", listen)
-	if err != nil {
-		return nil, listenError(key, listen, err)
-	}
-	server := &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(serverLog{a.log.Handler()}, slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return a.hard },
-	}
-	a.served.Go(func() {
-		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			a.log.Error("listener failed", "listen", listen, "error", err.Error())
-		}
-	})
-	a.stops = append(a.stops, func(ctx context.Context) error { return a.drain(ctx, server) })
-	return l.Addr(), nil
-}
-
-// drain waits for requests under way until ctx ends; what is left then is told so in its own dialect (attempt.ErrShutdown).
-func (a *App) drain(ctx context.Context, server *http.Server) error {
-	err := server.Shutdown(ctx)
-	if err == nil {
-		return nil
-	}
-	busy := a.ingress.InFlight() > 0 // else a connection is left that never sent a whole request
-	a.abandon(attempt.ErrShutdown)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	if server.Shutdown(last) != nil {
-		_ = server.Close() // whoever is still there takes nothing
-	}
-	if !busy {
-		return nil
-	}
-	return errCutOff
-}
-
-// outlast waits until ctx ends for the connections that became WebSockets, of which no server knows any more; what is left then
-// is cut off.
-func (a *App) outlast(ctx context.Context) error {
-	if a.idle(ctx) {
-		return nil
-	}
-	a.abandon(attempt.ErrShutdown)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	a.idle(last)
-	return errCutOff
-}
-
-// idle waits until no client request is being served; false: ctx ended first.
-func (a *App) idle(ctx context.Context) bool {
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for a.ingress.InFlight() > 0 {
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return true
-}
-
-// errCutOff says that requests were cut off at the end of the grace period.
-var errCutOff = errors.New("requests were cut off at the end of the grace period")
-
 // Stop fails readiness, drains until ctx ends and stops everything. It may be called more than once.
 func (a *App) Stop(ctx context.Context) error {
 	a.draining.Store(true)
+	a.leave()
+	return a.stop(ctx, quietAtStop)
+}
+
+func (a *App) stop(ctx context.Context, quiet time.Duration) error {
+	a.quiet = quiet
 	var err error
 	for i := len(a.stops) - 1; i >= 0; i-- {
 		err = errors.Join(err, a.stops[i](ctx))
 	}
 	a.stops = nil
+	for _, e := range a.entrances {
+		e.close() // of a start that failed half way
+	}
 	if !errors.Is(err, errCutOff) {
 		err = errors.Join(err, a.outlast(ctx))
 	}
+	a.ingress.StopCopies(ctx)
 	a.served.Wait()
 	a.abandon(attempt.ErrShutdown)
 	if a.reload.TryLock() { // else one is under way and may hang on its file: a stop does not wait for it
@@ -301,6 +259,9 @@ func (a *App) AdminAddr() net.Addr { return a.admin }
 func listenError(key, listen string, err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		err = op.Err // the rest of it only says again what listen says
+	}
+	if key == "server.listen" {
+		key += " (or --listen)"
 	}
 	return fmt.Errorf("listen on %s: %w; set %s to a free address", listen, err, key)
 }

@@ -122,6 +122,9 @@ func newUpstream(o provider.Options, id string, dial dialFunc) (*upstream, error
 // Verify says why a configuration would not start although its text is right: files that it names and that are
 // missing, values that no header can carry. It opens no connection.
 func Verify(c *config.Config) error {
+	if err := verifyState(c.State); err != nil {
+		return err
+	}
 	p, err := build(c, nil, nil)
 	if err != nil {
 		return err
@@ -150,7 +153,7 @@ func credentials(cs []provider.Credential) []resilience.Credential {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(c.Value.Reveal())) // a hash never fails
 		writeGrant(h, c.OAuth)
-		out[i] = resilience.Credential{Name: c.Name, Weight: c.Weight, Models: c.Models, Identity: h.Sum64()}
+		out[i] = resilience.Credential{Name: c.Name, Weight: c.Weight, Models: c.Models, Identity: h.Sum64(), Fingerprint: fingerprint(&c)}
 	}
 	return out
 }

@@ -15,7 +15,11 @@ func (a *App) past(id string) (*explain.Past, bool) {
 	if !ok {
 		return nil, false
 	}
-	return explain.Tell(&r.Request, r.List, r.CutSteps+r.CutCandidates), true
+	p := explain.Tell(&r.Request, r.List, r.CutSteps+r.CutCandidates)
+	if copied, ok := a.recent.Copy(id); ok {
+		p.TellCopy(&copied)
+	}
+	return p, true
 }
 
 // Explain says what a request would come to in a gateway of this configuration that has just been started (R72): nothing is

@@ -18,6 +18,7 @@ func (a *App) sinks() journal.Sink {
 		Providers:  a.providerStates,
 		InFlight:   func() int { return int(a.ingress.InFlight()) },
 		LogDropped: a.opts.LogDropped,
+		Sync:       a.syncState,
 	})
 	a.prober = probing.New(dialects())
 	sinks := append([]journal.Sink{a.metrics, telemetry.NewLogs(a.log), a.prober, &a.recent}, a.opts.Sinks...)

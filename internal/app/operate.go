@@ -57,7 +57,13 @@ func (a *App) operate(provider string, o resilience.Order, by string) error {
 	if p == nil {
 		return errors.New("the provider has just gone: the config was reloaded")
 	}
-	return p.Operate(time.Now(), o, by)
+	now := time.Now()
+	if err := p.Operate(now, o, by); err != nil {
+		return err
+	}
+	o.At, o.By = now, by
+	a.ordered(provider, o)
+	return nil
 }
 
 // healthView is the reply of GET /admin/v1/health.
@@ -67,8 +73,8 @@ func (a *App) healthView() admin.Health {
 	inventory := a.catalog.Snapshot()
 	view := admin.Health{
 		Instance: a.instance, Providers: map[string]admin.Provider{},
-		Instances: []admin.Instance{{ID: a.instance, Self: true, LastSeen: admin.Time(now)}},
 	}
+	a.showFleet(&view, now)
 	for i := range cfg.Providers {
 		name := cfg.Providers[i].Options.Name
 		guards := a.health.Provider(name)

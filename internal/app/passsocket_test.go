@@ -227,3 +227,68 @@ func TestPassthroughSocketAtStop(t *testing.T) {
 		})
 	}
 }
+
+// When the grace period is over both ends hear it by a close frame, behind the frame under way, and then the connection ends.
+func TestPassthroughSocketSaysGoodbye(t *testing.T) {
+	const away = "\x88\x02\x03\xe9"
+	for _, tt := range []struct{ name, sent, rest, want string }{
+		{"between frames", "\x81\x82\x00\x00\x00\x00hi", "", "\x81\x02hi" + away},
+		{"in a frame", "\x81\x82\x00\x00\x00\x00h", "i", "\x81\x02hi" + away},
+		{"silent", "", "", away},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				heard := make(chan string, 1)
+				s := passStack(t, "", func(w http.ResponseWriter, _ *http.Request) { // sends back what it gets, unmasked, but for close frames
+					conn, rw, err := http.NewResponseController(w).Hijack()
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer conn.Close()
+					_, _ = fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n")
+					all, at := []byte{}, 0
+					for buf := make([]byte, 1<<10); ; {
+						n, err := rw.Read(buf)
+						if all = append(all, buf[:n]...); err != nil {
+							break
+						}
+						text, _, _ := strings.Cut(string(all), "\x88\x82")
+						for ; at < len(text); at++ {
+							switch {
+							case at == 0:
+								_, _ = conn.Write([]byte{all[0], 2})
+							case at >= 6:
+								_, _ = conn.Write(all[at : at+1])
+							}
+						}
+					}
+					heard <- string(all)
+				})
+				k := s.dialSocket("/passthrough/up/realtime", "", "Authorization", "Bearer client-key-1")
+				_, _ = io.WriteString(k, tt.sent)
+				stopped := make(chan error)
+				start := time.Now()
+				go func() {
+					ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+					defer cancel()
+					stopped <- s.app.Stop(ctx)
+				}()
+				time.Sleep(30*time.Second + 500*time.Millisecond)
+				_, _ = io.WriteString(k, tt.rest)
+				got, _ := io.ReadAll(k.in)
+				if err := <-stopped; err == nil || time.Since(start) > 32*time.Second {
+					t.Errorf("%v after %s", err, time.Since(start))
+				}
+				if string(got) != tt.want {
+					t.Errorf("the client heard %q, want %q", got, tt.want)
+				}
+				up := <-heard
+				if masked := strings.TrimPrefix(up, tt.sent+tt.rest); len(masked) != 8 || masked[:2] != "\x88\x82" || masked[6]^masked[2] != 3 || masked[7]^masked[3] != 0xe9 {
+					t.Errorf("the provider heard %q", up)
+				}
+				_ = k.Close()
+			})
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evergate/internal/explain"
 	"evergate/internal/mock"
 )
 
@@ -184,6 +185,99 @@ func TestFurtherModels(t *testing.T) {
 			t.Errorf("%s", a.body)
 		}
 	})
+}
+
+// CONTRACT §3 "Request control": where a request names no model, the first of its "models" is the model, in every dialect and in
+// translation; explain tells the same.
+func TestModelsAreTheModel(t *testing.T) {
+	down := do(mock.Behaviour{Status: 500})
+	for dialect := range oneOfEach {
+		if dialect == "gemini" || dialect == "count_tokens" { // one has its model in the path, the other asks nobody here
+			continue
+		}
+		for _, tt := range []struct {
+			name, more, header string
+			status             int
+			trail, says        string
+		}{
+			{"one", `,"models":["c/m3"]`, "", 200, "c/m3=200", ""},
+			{"the others after it", `,"models":["a/m3","c/m3"]`, "", 200, "a/m3=500, c/m3=200", ""},
+			{"beside null", `,"model":null,"models":["a/m3","c/m3"]`, "", 200, "a/m3=500, c/m3=200", ""},
+			{"with a provider", `,"models":["demo","c/m3"],"provider":{"ignore":["a","b"]}`, "", 200, "c/m3=200", ""},
+			{"the header's win", `,"models":["demo"]`, "models=c/m3,demo", 200, "c/m3=200", ""},
+			{"none", "", "", 400, "", `\"model\" is missing, and so is \"models\"`},
+			{"null", `,"models":null`, "", 400, "", `\"model\" is missing, and so is \"models\"`},
+			{"an empty list", `,"models":[]`, "", 400, "", `\"model\" is missing, and so is \"models\"`},
+			{"no list", `,"models":"demo"`, "", 400, "", `models: must be an array`},
+			{"an unknown one", `,"models":["othr"]`, "", 404, "", `did you mean other?`},
+		} {
+			t.Run(dialect+", "+tt.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newStack(t, threeTargets, map[string]mock.Script{"a": down, "b": down, "c": answers()})
+					d := oneOfEach[dialect]
+					body := strings.Replace(fmt.Sprintf(d.body, "", tt.more), `"model":"",`, "", 1)
+					a := s.post(t.Context(), d.path, body, "x-evergate-prefer", tt.header)
+					if got := a.header.Get("X-Evergate-Trail"); a.status != tt.status || got != tt.trail || !strings.Contains(a.body, tt.says) {
+						t.Errorf("%d [%s] %s", a.status, got, a.body)
+					}
+					for _, q := range s.chats("c") {
+						if text := string(q.Body); strings.Count(text, `"model"`) != 1 || !strings.Contains(text, `"model":"m3"`) || strings.Contains(text, `"models"`) {
+							t.Errorf("the provider was sent %s", text)
+						}
+					}
+					if tt.name != "the others after it" {
+						return
+					}
+					var told explain.Answer
+					if s.admin("POST", "explain", body, &told); len(told.Candidates) != 2 || told.Model != "a/m3" || told.Candidates[1].Provider != "c" {
+						t.Errorf("explain tells %+v", told)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A key that differs from "model" in the case of its letters alone could have an upstream answer with a model that the caller's key
+// may not use: Go's encoding/json takes the last of them. It is refused; escapes and repetitions mean "model" itself.
+func TestModelInOtherLetters(t *testing.T) {
+	text := strings.Replace(threeTargets, "{allow_anonymous: true}", "{keys: [{name: ci, value: key-of-ci-0123456789, models: [a/m]}]}", 1)
+	for dialect := range oneOfEach {
+		for _, tt := range []struct {
+			name, more string
+			status     int
+			says       string
+		}{
+			{"capitals", `,"MODEL":"m3"`, 400, `\"MODEL\" is not known`},
+			{"one capital", `,"Model":"m3"`, 400, `\"Model\" is not known`},
+			{"escaped", `,"m\u004fdel":"m3"`, 400, `\"mOdel\" is not known`},
+			{"escaped, and the same", `,"mod\u0065l":"c/m3"`, 403, "may not use the model"},
+			{"twice", `,"model":"c/m3"`, 403, "may not use the model"},
+			{"the one allowed twice", `,"model":"c/m3","mod\u0065l":"a/m"`, 200, ""},
+			{"further in", `,"metadata":{"Model":"m3"}`, 200, ""},
+		} {
+			if tt.name == "further in" && (dialect == "completions" || dialect == "embeddings") { // they have no such member
+				continue
+			}
+			if dialect == "gemini" && tt.status == 403 { // its model stands in the path, and one in the body is written anew
+				tt.status, tt.says = 200, ""
+			}
+			t.Run(dialect+", "+tt.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newStack(t, text, map[string]mock.Script{"a": answers(), "b": answers(), "c": answers()})
+					a := s.askIn(dialect, "a/m", tt.more, "Authorization", "Bearer key-of-ci-0123456789")
+					if a.status != tt.status || !strings.Contains(a.body, tt.says) {
+						t.Errorf("%d %s", a.status, a.body)
+					}
+					for _, q := range s.chats("a") {
+						if text := string(q.Body); strings.Contains(text, "c/m3") {
+							t.Errorf("the provider was sent %s", text)
+						}
+					}
+				})
+			})
+		}
+	}
 }
 
 // R50: a request may choose the strategy, whatever its model's own is, and each of them has its turn.

@@ -359,6 +359,7 @@ func TestStopEndsProbes(t *testing.T) {
 		s := downed(t, probed("probe: completion"))
 		s.becomes("a", doAll(mock.Behaviour{Hang: mock.BeforeHeaders}))
 		time.Sleep(31 * time.Second)
+		s.client.CloseIdleConnections() // a stop gives them a moment
 		start := time.Now()
 		if err := s.app.Stop(context.Background()); err != nil {
 			t.Error(err)

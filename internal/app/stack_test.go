@@ -28,6 +28,7 @@ type stack struct {
 	app    *App
 	client *http.Client
 	facts  *recorder
+	open   StateOpener // of its state; nil: it has none to share
 	// next and nextErr are what a reload reads.
 	next    *config.Config
 	nextErr error
@@ -41,6 +42,7 @@ type recorder struct {
 	guards   []journal.Guard
 	orders   []journal.Order
 	probes   []journal.Probe
+	mirrors  []journal.Mirror
 }
 
 func (r *recorder) RequestEnded(f *journal.Request) {
@@ -73,6 +75,12 @@ func (r *recorder) ProbeEnded(p *journal.Probe) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.probes = append(r.probes, *p)
+}
+
+func (r *recorder) MirrorEnded(m *journal.Mirror) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mirrors = append(r.mirrors, *m)
 }
 
 // last gives the last request's fact.
@@ -117,7 +125,7 @@ func newStackWith(t testing.TB, cfg *config.Config, scripts map[string]mock.Scri
 		f(s)
 	}
 	a, err := New(Options{
-		Config: cfg, Logger: log, Sinks: []journal.Sink{s.facts}, Dial: s.net.DialContext,
+		Config: cfg, Logger: log, Sinks: []journal.Sink{s.facts}, Dial: s.net.DialContext, OpenState: s.open, Version: "test",
 		Load:   func() (*config.Config, error) { return s.next, s.nextErr },
 		Listen: func(_, addr string) (net.Listener, error) { return s.net.Listen(addr), nil },
 	})

@@ -29,7 +29,7 @@ func (b *builder) finish(name string) (*Config, error) {
 	c := &Config{
 		File: name, Server: b.server(), Admin: b.admin(), Auth: b.auth(),
 		Log:             Log{Format: b.file.log.v.format.or(""), Level: b.file.log.v.level.or(defaultLogLevel)},
-		State:           State{SyncInterval: b.file.state.v.syncInterval.or(defaultSyncInterval)},
+		State:           b.state("EVERGATE_STATE_URL"),
 		Resilience:      global.resilienceSettings(),
 		Timeouts:        global.timeoutSettings(),
 		RefreshInterval: b.vars.refresh.or(defaultRefresh),
@@ -54,6 +54,7 @@ func (b *builder) server() Server {
 	f, s := &b.file.server.v, defaultServer()
 	s.Listen = f.listen.or(s.Listen)
 	s.MaxRequestBody = f.maxRequestBody.or(s.MaxRequestBody)
+	s.ShutdownDelay = f.shutdownDelay.or(s.ShutdownDelay)
 	s.ShutdownGrace = f.shutdownGrace.or(s.ShutdownGrace)
 	s.KeepaliveInterval = f.keepaliveInterval.or(s.KeepaliveInterval)
 	s.WriteTimeout = f.writeTimeout.or(s.WriteTimeout)

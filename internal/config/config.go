@@ -35,8 +35,9 @@ type Config struct {
 
 // Server is the listener that clients talk to. In its times 0 turns off what they set.
 type Server struct {
-	Listen            string // host:port
-	MaxRequestBody    int64  // bytes
+	Listen            string        // host:port
+	MaxRequestBody    int64         // bytes
+	ShutdownDelay     time.Duration // new requests are still taken, though readiness fails; then ShutdownGrace begins
 	ShutdownGrace     time.Duration
 	KeepaliveInterval time.Duration
 	WriteTimeout      time.Duration
@@ -80,9 +81,6 @@ type Log struct {
 	Format string
 	Level  string // debug, info, warn, error
 }
-
-// State is where guards' state is kept: in memory so far.
-type State struct{ SyncInterval time.Duration }
 
 // Provider is one upstream with everything that is particular to it.
 type Provider struct {

@@ -30,6 +30,7 @@ type file struct {
 type serverFile struct {
 	listen            given[string]
 	maxRequestBody    given[int64]
+	shutdownDelay     given[time.Duration]
 	shutdownGrace     given[time.Duration]
 	keepaliveInterval given[time.Duration]
 	writeTimeout      given[time.Duration]
@@ -61,7 +62,7 @@ type logFile struct {
 }
 
 type stateFile struct {
-	url          given[string]
+	url          given[secretText]
 	syncInterval given[time.Duration]
 }
 
@@ -133,6 +134,7 @@ type modelFile struct {
 	resume   given[bool]
 	holdDown given[time.Duration]
 	policy   given[string]
+	mirror   given[mirrorFile]
 }
 
 type autoFile struct{ health, latency, cost, headroom given[float64] }

@@ -34,7 +34,8 @@ func serverShape() shape[serverFile] {
 	return object("server", "The listener that clients talk to.", []key[serverFile]{
 		field("listen", "Address as host:port.", text("host:port"), func(f *serverFile) *given[string] { return &f.listen }),
 		field("max_request_body", "Largest request body.", size(), func(f *serverFile) *given[int64] { return &f.maxRequestBody }),
-		field("shutdown_grace", "How long running requests may go on after SIGTERM.", duration(0), func(f *serverFile) *given[time.Duration] { return &f.shutdownGrace }),
+		field("shutdown_delay", "How long requests are still taken after SIGTERM, with readiness failing, so that load balancers notice.", duration(0), func(f *serverFile) *given[time.Duration] { return &f.shutdownDelay }),
+		field("shutdown_grace", "How long running requests may go on after SIGTERM, or after shutdown_delay if there is one.", duration(0), func(f *serverFile) *given[time.Duration] { return &f.shutdownGrace }),
 		field("keepalive_interval", "A comment is sent to the client when a stream was silent for so long; 0 turns it off.", duration(0), func(f *serverFile) *given[time.Duration] { return &f.keepaliveInterval }),
 		field("write_timeout", "A client that takes no byte for so long is disconnected; 0 turns it off.", duration(0), func(f *serverFile) *given[time.Duration] { return &f.writeTimeout }),
 	})
@@ -77,8 +78,8 @@ func logShape() shape[logFile] {
 
 func stateShape() shape[stateFile] {
 	return object("state", "Where the guards' state is kept.", []key[stateFile]{
-		field("url", "memory: keeps it in the process.", stateURL(), func(f *stateFile) *given[string] { return &f.url }),
-		field("sync_interval", "How often instances exchange it.", duration(time.Millisecond), func(f *stateFile) *given[time.Duration] { return &f.syncInterval }),
+		field("url", "A file (sqlite:FILE), a server that instances share (redis://…, postgres://…), or memory:, the process alone. Without one EVERGATE_STATE_URL counts.", stateURL(), func(f *stateFile) *given[secretText] { return &f.url }),
+		field("sync_interval", "How often instances exchange it.", duration(100*time.Millisecond), func(f *stateFile) *given[time.Duration] { return &f.syncInterval }),
 	})
 }
 
@@ -151,6 +152,7 @@ func modelShape() shape[modelFile] {
 			field("content_filter", "Asked when a target's provider refuses the content.", list("targets such as provider/model", targetShape()), func(f *onFile) *given[[]given[targetFile]] { return &f.contentFilter }),
 		}), func(f *modelFile) *given[onFile] { return &f.on }),
 		field("policy", "The policy of its requests, by name.", policyNameShape(), func(f *modelFile) *given[string] { return &f.policy }),
+		field("mirror", "Where a share of its requests is copied to, to try it out.", mirrorShape(), func(f *modelFile) *given[mirrorFile] { return &f.mirror }),
 	})
 }
 

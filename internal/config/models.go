@@ -61,6 +61,7 @@ func (b *builder) virtual(e entry[modelFile]) *route.Virtual {
 			v.On = append(v.On, t)
 		}
 	}
+	v.Mirror = b.mirror(f)
 	on(route.ContextLength, f.on.v.contextLength.v)
 	on(route.ContentFilter, f.on.v.contentFilter.v)
 	return v

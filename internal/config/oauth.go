@@ -80,7 +80,17 @@ func asHTTPS(u url.URL) string {
 	return u.String()
 }
 
-// identity is what makes two OAuth keys the same one.
-func (f *oauthFile) identity() string {
-	return f.tokenURL.v + " " + f.clientID.v + " " + f.refreshToken.v.value.Reveal()
+// onceGranted reports an OAuth key that is the same as another of the provider, or has its refresh token: an endpoint that gives
+// a new one for each use would know only one of the two.
+func (b *builder) onceGranted(seen map[string]place, f given[oauthFile]) {
+	refresh := "refresh " + f.v.refreshToken.v.value.Reveal()
+	identity := f.v.tokenURL.v + " " + f.v.clientID.v + " " + refresh
+	if first, same := seen[refresh]; same && seen[identity] != first {
+		b.problem(f.v.refreshToken.at, "", "is also that of the key on line %d: whichever asks first can make it useless to the other; log in once more for this key, or remove one", first.line)
+		return
+	}
+	b.once(seen, identity, f.at, "is the same grant as that of the key on line %d; remove one")
+	if f.v.refreshToken.set {
+		seen[refresh] = f.at
+	}
 }

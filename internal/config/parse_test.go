@@ -43,8 +43,8 @@ func TestDefaults(t *testing.T) {
 	c := mustParse(t, "providers: { openai: { type: openai, api_key: sk-1 } }", nil)
 	want := Config{
 		File:   "evergate.yaml",
-		Server: Server{"127.0.0.1:8080", 32 << 20, 30 * time.Second, 15 * time.Second, time.Minute},
-		Log:    Log{Level: "info"}, State: State{5 * time.Second},
+		Server: Server{"127.0.0.1:8080", 32 << 20, 0, 30 * time.Second, 15 * time.Second, time.Minute},
+		Log:    Log{Level: "info"}, State: State{DefaultState, 5 * time.Second},
 		Resilience: resilience.Defaults(), Timeouts: route.DefaultTimeouts(),
 		RefreshInterval: time.Hour, RecheckInterval: time.Minute,
 	}
@@ -66,7 +66,7 @@ func TestDefaults(t *testing.T) {
 func TestAllKeys(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, allKeys, map[string]string{"TOKEN": "tok", "CI_KEY": "k-1"})
-	if diff := cmp.Diff(Server{"127.0.0.1:9000", 10_000_000, 0, 0, 90 * time.Second}, c.Server); diff != "" {
+	if diff := cmp.Diff(Server{"127.0.0.1:9000", 10_000_000, 3 * time.Second, 0, 0, 90 * time.Second}, c.Server); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(Admin{"127.0.0.1:9001", "tok", true}, c.Admin); diff != "" {
@@ -161,11 +161,11 @@ func TestAllKeys(t *testing.T) {
 // allKeys sets every key that this version accepts to something that is not its default.
 const allKeys = `
 x-note: anything
-server: { listen: "127.0.0.1:9000", max_request_body: 10MB, shutdown_grace: 0, keepalive_interval: 0s, write_timeout: 1m30s }
+server: { listen: "127.0.0.1:9000", max_request_body: 10MB, shutdown_delay: 3s, shutdown_grace: 0, keepalive_interval: 0s, write_timeout: 1m30s }
 admin: { listen: "127.0.0.1:9001", token: "${TOKEN}", pprof: true }
 auth: { mode: keys, allow_anonymous: false, keys: [ { name: ci, value: "${CI_KEY}", models: [fast] } ] }
 log: { bodies: false, format: json, level: debug }
-state: { url: "memory:", sync_interval: 1s }
+state: { url: "redis://:pw@store:6379/2", sync_interval: 1s }
 detect: false
 providers:
   openai:

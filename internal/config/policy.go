@@ -167,6 +167,7 @@ func (b *builder) governed(t *route.Table) {
 		if v == nil {
 			continue
 		}
+		b.governedMirror(t, &e, v.Mirror)
 		r := route.Resolution{Targets: v.Targets, Groups: v.Groups}
 		f := route.Filter{Policies: t.PoliciesOf([]string{e.name})}
 		if f.Apply(t, &r); len(r.Targets) > 0 || len(r.Dropped) == 0 {

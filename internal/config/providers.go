@@ -162,7 +162,7 @@ func (b *builder) credentials(e entry[providerFile], p preset, class string) []p
 		b.once(names, name, at, "has the same name as the key on line %d; names must differ")
 		value := k.v.value.v.value
 		if grant != nil {
-			b.once(values, k.v.oauth.v.identity(), k.v.oauth.at, "is the same grant as that of the key on line %d; remove one")
+			b.onceGranted(values, k.v.oauth)
 		} else {
 			b.once(values, value.Reveal(), k.v.value.at, "has the same value as the key on line %d; remove one")
 		}

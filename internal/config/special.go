@@ -26,23 +26,6 @@ func never() shape[struct{}] {
 	}
 }
 
-// stateURL is memory:, the only store so far.
-func stateURL() shape[string] {
-	schema := orFromEnv(map[string]any{"const": "memory:"})
-	return single("memory:", schema, func(s string) (string, string, string) {
-		scheme, _, _ := strings.Cut(s, ":")
-		switch scheme {
-		case "memory":
-			if s == "memory:" {
-				return s, "", ""
-			}
-		case "sqlite", "redis", "rediss", "postgres", "postgresql":
-			return "", "names a store, which is not built yet: this version keeps state in memory only; leave it out or say memory:", ""
-		}
-		return "", "must be memory:, as this version keeps state in memory only", "memory:"
-	})
-}
-
 // ownParams are request fields that the gateway itself decides.
 var ownParams = []string{"model", "stream"}
 

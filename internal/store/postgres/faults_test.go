@@ -1,0 +1,410 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"evergate/internal/replica"
+	"evergate/internal/store/postgres"
+	"evergate/internal/testkit/servers"
+)
+
+func within(t testing.TB, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func put(t testing.TB, s replica.Store, sequence uint64) error {
+	t.Helper()
+	return s.Put(within(t, 3*time.Second), []replica.Page{{Instance: "a1", Topic: "guards", Key: "k", Sequence: sequence, Body: []byte("x")}})
+}
+
+// stands checks that the store has one page, with that sequence.
+func stands(t testing.TB, s replica.Store, sequence uint64) {
+	t.Helper()
+	pages, err := s.Read(within(t, 3*time.Second), "guards", time.Time{}, 0)
+	if err != nil || len(pages) != 1 || pages[0].Sequence != sequence {
+		t.Fatalf("got %v, %v; want one page of sequence %d", pages, err, sequence)
+	}
+}
+
+// watch begins to watch and gives what ends it.
+func watch(t testing.TB, s replica.Store, heard func(replica.Page)) <-chan error {
+	t.Helper()
+	ended, ready := make(chan error, 1), make(chan struct{})
+	go func() { ended <- s.Watch(t.Context(), func() { close(ready) }, heard) }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		t.Fatalf("the watch did not begin: %v", err)
+	case <-time.After(10 * time.Second):
+		t.Fatal("the watch does not begin")
+	}
+	return ended
+}
+
+func ends(t testing.TB, ended <-chan error, bound time.Duration) {
+	t.Helper()
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("the watch ended as if its context had")
+		}
+	case <-time.After(bound):
+		t.Fatalf("the watch goes on after %v", bound)
+	}
+}
+
+// start runs a server with a database of one role.
+func start(t testing.TB, settings ...string) (*servers.Postgres, string) {
+	t.Helper()
+	p := servers.StartPostgres(t, settings...)
+	p.Database("gate")
+	return p, address("gate", p.Addr(), "")
+}
+
+// R60: a server that is mute holds up nobody beyond his own patience, piles nothing up, and is as good as ever when it speaks again.
+func TestMuteServer(t *testing.T) {
+	p := servers.StartPostgres(t)
+	p.Database("gate")
+	s := open(t, address("gate", p.Addr(), ""))
+	if err := put(t, s, 1); err != nil {
+		t.Fatal(err)
+	}
+	ended := watch(t, s, func(replica.Page) {})
+	before := runtime.NumGoroutine()
+	pids := strings.Fields(p.Exec("gate", `SELECT pid FROM pg_stat_activity`))
+	p.PauseAll(pids)
+	paused := time.Now()
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			want := context.DeadlineExceeded
+			if i%2 == 0 { // half of them are cancelled, with no deadline to be seen
+				var stop context.CancelFunc
+				ctx, stop = context.WithCancel(t.Context())
+				time.AfterFunc(300*time.Millisecond, stop)
+				defer stop()
+				want = context.Canceled
+			}
+			begun := time.Now()
+			if err := s.Put(ctx, []replica.Page{{Instance: "a1", Topic: "guards", Key: "k", Sequence: 2}}); !errors.Is(err, want) {
+				t.Errorf("got %v, want %v", err, want)
+			}
+			if d := time.Since(begun); d > time.Second {
+				t.Errorf("it took %v", d)
+			}
+		})
+	}
+	all.Wait()
+	patient := make(chan error, 1)
+	go func() {
+		patient <- s.Put(context.WithoutCancel(t.Context()), []replica.Page{{Instance: "a1", Topic: "guards", Key: "k", Sequence: 2}})
+	}()
+	if n := runtime.NumGoroutine() - before; n > 50 {
+		t.Errorf("%d goroutines were left by 200 calls", n)
+	}
+	ends(t, ended, 20*time.Second)
+	select {
+	case err := <-patient:
+		if err == nil {
+			t.Errorf("a call without a deadline: %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a call without a deadline waits for ever")
+	}
+	t.Logf("the watch of a mute server ended after %v", time.Since(paused).Round(time.Second))
+	p.ResumeAll(pids)
+	servers.Eventually(t, 5*time.Second, "the store works", func() bool { return put(t, s, 3) == nil })
+	stands(t, s, 3)
+}
+
+func TestCloseOfAMuteServer(t *testing.T) {
+	p, u := start(t)
+	s := open(t, u)
+	for range 3 {
+		if err := put(t, s, 1); err != nil { // and leave an idle connection
+			t.Fatal(err)
+		}
+	}
+	ended := watch(t, s, func(replica.Page) {})
+	pids := strings.Fields(p.Exec("gate", `SELECT pid FROM pg_stat_activity`))
+	p.PauseAll(pids)
+	defer p.ResumeAll(pids)
+	calling := make(chan error, 1)
+	go func() {
+		calling <- s.Put(context.WithoutCancel(t.Context()), []replica.Page{{Instance: "a1", Topic: "guards", Key: "k", Sequence: 9}})
+	}()
+	begun := time.Now()
+	_ = s.Close()
+	if err := <-calling; err == nil {
+		t.Error("a call outlived Close")
+	}
+	ends(t, ended, 3*time.Second)
+	if d := time.Since(begun); d > 3*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}
+
+func TestServerIsDownAtFirst(t *testing.T) {
+	p, u := start(t)
+	p.Kill()
+	s := open(t, u)
+	if err := put(t, s, 1); err == nil || !strings.Contains(err.Error(), p.Addr()) {
+		t.Errorf("got %v, want an error that names the address", err)
+	}
+	if err := s.Watch(t.Context(), func() { t.Error("ready") }, func(replica.Page) {}); err == nil {
+		t.Error("a watch of nothing ended without an error")
+	}
+	p.Start()
+	if err := put(t, s, 1); err != nil {
+		t.Fatal(err)
+	}
+	stands(t, s, 1)
+}
+
+func TestServerRestarts(t *testing.T) {
+	p, u := start(t)
+	s := open(t, u)
+	var all sync.WaitGroup
+	for range 20 { // so that there are several connections
+		all.Go(func() {
+			if _, err := s.Members(within(t, 5*time.Second)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if err := put(t, s, 1); err != nil {
+		t.Fatal(err)
+	}
+	for sequence := uint64(2); sequence < 5; sequence++ {
+		ended := watch(t, s, func(replica.Page) {})
+		p.Kill()
+		ends(t, ended, 5*time.Second)
+		p.Start()
+		failed := 0
+		for put(t, s, sequence) != nil {
+			if failed++; failed > 1 {
+				t.Fatalf("%d calls failed because of connections that were gone", failed)
+			}
+		}
+		stands(t, s, sequence)
+	}
+}
+
+// A database that was set up anew has no tables.
+func TestTablesAreGone(t *testing.T) {
+	p, u := start(t)
+	s := open(t, u)
+	if err := put(t, s, 5); err != nil {
+		t.Fatal(err)
+	}
+	p.Exec("gate", `DROP SCHEMA gate CASCADE; CREATE SCHEMA gate AUTHORIZATION gate`)
+	servers.Eventually(t, 5*time.Second, "the store works", func() bool { return put(t, s, 1) == nil })
+	stands(t, s, 1)
+}
+
+// Fail-over to another address: the same Store goes on.
+func TestFailover(t *testing.T) {
+	first, _ := start(t)
+	second := first.Standby()
+	s := open(t, address("gate", first.Addr()+","+second.Addr(), ""))
+	if err := put(t, s, 1); err != nil {
+		t.Fatal(err)
+	}
+	servers.Eventually(t, servers.Settle, "the standby has it", func() bool {
+		return second.Exec("gate", `SELECT coalesce(to_regclass('gate.evergate_pages')::text, '')`) != "" && second.Exec("gate", `SELECT count(*) FROM gate.evergate_pages`) == "1"
+	})
+	if err := put(t, open(t, address("gate", second.Addr()+","+first.Addr(), "")), 1); err != nil {
+		t.Errorf("with the standby named first: %v", err)
+	}
+	ended := watch(t, s, func(replica.Page) {})
+	begun := time.Now()
+	first.Stop()
+	ends(t, ended, 5*time.Second)
+	if err := put(t, s, 2); err == nil {
+		t.Fatal("a standby took a write")
+	}
+	second.Promote()
+	promoted := time.Now()
+	servers.Eventually(t, servers.Settle, "the store writes to the second server", func() bool { return put(t, s, 2) == nil })
+	t.Logf("written again %v after the first one's end, %v after the promotion", time.Since(begun).Round(time.Millisecond), time.Since(promoted).Round(time.Millisecond))
+	stands(t, s, 2)
+	heard := make(chan replica.Page, 1)
+	watch(t, s, func(p replica.Page) { heard <- p })
+	if err := put(t, s, 3); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-heard:
+	case <-time.After(2 * time.Second):
+		t.Error("nothing heard through the second server")
+	}
+}
+
+// A server that takes no writes any more, while its connections stay, is left.
+func TestServerBecomesReadOnly(t *testing.T) {
+	first, _ := start(t)
+	second, _ := start(t)
+	proxy := servers.StartProxy(t, first.Addr())
+	s := open(t, address("gate", proxy.Addr, ""))
+	if err := put(t, s, 1); err != nil {
+		t.Fatal(err)
+	}
+	first.Exec("postgres", `ALTER SYSTEM SET default_transaction_read_only = on`)
+	first.Exec("postgres", `SELECT pg_reload_conf()`)
+	proxy.Lead(second.Addr())
+	sequence := uint64(1)
+	servers.Eventually(t, 10*time.Second, "the store writes to the other server", func() bool {
+		sequence++
+		_ = put(t, s, sequence)
+		return second.Exec("gate", `SELECT count(*) FROM pg_tables WHERE tablename = 'evergate_pages'`) == "1"
+	})
+	if err := put(t, s, sequence+1); err != nil {
+		t.Fatal(err)
+	}
+	stands(t, s, sequence+1)
+}
+
+func TestConnectionIsCut(t *testing.T) {
+	p, _ := start(t)
+	proxy := servers.StartProxy(t, p.Addr())
+	s := open(t, address("gate", proxy.Addr, ""))
+	for round := range uint64(5) {
+		if err := put(t, s, 2*round+1); err != nil {
+			t.Fatal(err)
+		}
+		ended := watch(t, s, func(replica.Page) {})
+		proxy.Cut()
+		ends(t, ended, 2*time.Second)
+		_ = put(t, s, 2*round+2) // it may be the one that notices
+	}
+	if err := put(t, s, 100); err != nil {
+		t.Fatal(err)
+	}
+	stands(t, s, 100)
+}
+
+func TestSlowServer(t *testing.T) {
+	p, _ := start(t)
+	proxy := servers.StartProxy(t, p.Addr())
+	s := open(t, address("gate", proxy.Addr, ""))
+	if err := put(t, s, 1); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Delay(1500 * time.Millisecond)
+	if err := s.Put(within(t, 8*time.Second), []replica.Page{{Instance: "a1", Topic: "guards", Key: "k", Sequence: 2}}); err != nil {
+		t.Errorf("a server that takes three seconds: %v", err)
+	}
+}
+
+// A program that finds another one migrating waits for it.
+func TestMigrationsAreGuarded(t *testing.T) {
+	_, u := start(t)
+	holder, err := pgx.Connect(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close(context.Background())
+	if _, err := holder.Exec(t.Context(), `SELECT pg_advisory_lock($1)`, postgres.LockOf("gate")); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, u)
+	if err := s.Put(within(t, 500*time.Millisecond), nil); err != nil {
+		t.Fatalf("no pages: %v", err)
+	}
+	if _, err := s.Members(within(t, 500*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v, want that it waits", err)
+	}
+	if _, err := holder.Exec(t.Context(), `SELECT pg_advisory_unlock($1)`, postgres.LockOf("gate")); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(t, s, 1); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Ten instances start at once on an empty schema, with a role that owns nothing else.
+func TestTenStartAtOnce(t *testing.T) {
+	p, u := start(t)
+	var all sync.WaitGroup
+	for i := range 10 {
+		s := open(t, u)
+		all.Go(func() {
+			id := fmt.Sprint("i", i)
+			if _, err := s.Beat(within(t, 10*time.Second), replica.Member{ID: id}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := p.Exec("gate", `SELECT string_agg(version::text, ' ') FROM gate.evergate_schema`); got != "100" {
+		t.Errorf("versions: %s", got)
+	}
+	if got := p.Exec("gate", `SELECT count(*) FROM gate.evergate_members`); got != "10" {
+		t.Errorf("members: %s", got)
+	}
+	if got := p.Exec("gate", `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'`); got != "0" {
+		t.Errorf("%s advisory locks are left", got)
+	}
+}
+
+// A newer program's schema is used if only the last two digits differ, else refused with a reason.
+func TestNewerSchema(t *testing.T) {
+	p, u := start(t)
+	first := open(t, u)
+	if err := put(t, first, 1); err != nil {
+		t.Fatal(err)
+	}
+	p.Exec("gate", `INSERT INTO gate.evergate_schema VALUES (101)`)
+	if err := put(t, open(t, u), 2); err != nil {
+		t.Errorf("version 101: %v", err)
+	}
+	p.Exec("gate", `INSERT INTO gate.evergate_schema VALUES (200)`)
+	if err := put(t, open(t, u), 3); err == nil || !strings.Contains(err.Error(), "version 200") {
+		t.Errorf("version 200: %v", err)
+	}
+	// Rights on the tables are enough once they stand.
+	p.Exec("gate", `DELETE FROM gate.evergate_schema WHERE version > 100; DELETE FROM gate.evergate_pages;
+		REVOKE CREATE ON SCHEMA gate FROM gate; CREATE ROLE clerk LOGIN PASSWORD '`+servers.Password+`';
+		GRANT USAGE ON SCHEMA gate TO clerk; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA gate TO clerk`)
+	works(t, strings.Replace(address("clerk", p.Addr(), "schema=gate"), "/clerk?", "/gate?", 1))
+}
+
+// Two schemas of one database are two fleets.
+func TestSchemasAreApart(t *testing.T) {
+	p, _ := start(t)
+	p.Exec("gate", `CREATE SCHEMA one AUTHORIZATION gate; CREATE SCHEMA "Two ""2" AUTHORIZATION gate`)
+	one, two := open(t, address("gate", p.Addr(), "schema=one")), open(t, address("gate", p.Addr(), "schema=Two%20%222"))
+	heard := make(chan replica.Page, 10)
+	watch(t, two, func(p replica.Page) { heard <- p })
+	if err := put(t, one, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(t, two, 2); err != nil {
+		t.Fatal(err)
+	}
+	stands(t, one, 1)
+	stands(t, two, 2)
+	select {
+	case got := <-heard:
+		if got.Sequence != 2 {
+			t.Errorf("heard %v of the other fleet", got)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("nothing heard")
+	}
+}

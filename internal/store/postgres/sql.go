@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// sql are the statements for tables of one schema.
+type sql struct {
+	channel string // of NOTIFY
+
+	put, read, one, beat, members, drop, claim, yield, echo string
+}
+
+// unhurried has the transaction's commit not wait for the disk, and its waiting for locks end. A statement must select from it.
+const unhurried = `quick AS (SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '5s', true))`
+
+func statements(schema string) *sql {
+	sum := sha256.Sum256([]byte(schema))
+	channel := "evergate_" + hex.EncodeToString(sum[:6]) // channels are the database's: another fleet's schema has another
+	fill := strings.NewReplacer(
+		"{pages}", pgx.Identifier{schema, "evergate_pages"}.Sanitize(),
+		"{members}", pgx.Identifier{schema, "evergate_members"}.Sanitize(),
+		"{leases}", pgx.Identifier{schema, "evergate_leases"}.Sanitize(),
+		"{channel}", channel,
+		"{unhurried}", unhurried,
+		"{now}", `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
+	).Replace
+	return &sql{
+		channel: channel,
+		// In the order of the key, so that two of them never wait for each other.
+		put: fill(`WITH {unhurried},
+given AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::text[]) AS g (instance, topic, key, sequence, body, notice)),
+put AS (
+	INSERT INTO {pages} AS p (instance, topic, key, sequence, at, body)
+	SELECT instance, topic, key, sequence::numeric, {now}, body FROM given, quick ORDER BY 1, 2, 3
+	ON CONFLICT (instance, topic, key) DO UPDATE SET sequence = excluded.sequence, at = {now}, body = excluded.body WHERE p.sequence < excluded.sequence
+	RETURNING instance, topic, key, at)
+SELECT count(pg_notify('{channel}', put.at || ' ' || notice)) FROM put JOIN given USING (instance, topic, key) WHERE notice <> ''`),
+		read: fill(`SELECT instance, key, sequence::text, at, body FROM {pages} WHERE topic = $1 AND at >= $2 ORDER BY at DESC LIMIT $3`),
+		one:  fill(`SELECT instance, key, sequence::text, at, body FROM {pages} WHERE instance = $1 AND topic = $2 AND key = $3`),
+		beat: fill(`WITH {unhurried}
+INSERT INTO {members} (id, version, started, seen, has_left) SELECT $1::text, $2::text, $3::bigint, {now}, $4::boolean FROM quick
+ON CONFLICT (id) DO UPDATE SET version = excluded.version, started = excluded.started, seen = {now}, has_left = excluded.has_left
+RETURNING seen`),
+		members: fill(`SELECT id, version, started, seen, has_left FROM {members} ORDER BY seen`),
+		drop:    fill(`WITH {unhurried}, gone AS (DELETE FROM {members} WHERE id = $1) DELETE FROM {pages} USING quick WHERE instance = $1`),
+		// Leases have names that do not come again: what ended a while ago goes.
+		claim: fill(`WITH {unhurried},
+gone AS (DELETE FROM {leases} WHERE name IN (SELECT name FROM {leases} WHERE until < {now} - 60000000 AND name <> $1 LIMIT 100 FOR UPDATE SKIP LOCKED))
+INSERT INTO {leases} AS l (name, holder, until) SELECT $1::text, $2::text, {now} + $3::bigint FROM quick
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = {now} + $3::bigint WHERE l.holder = excluded.holder OR l.until <= {now}`),
+		yield: fill(`DELETE FROM {leases} WHERE name = $1 AND holder = $2`),
+		echo:  `SELECT pg_notify($1::text, '')`,
+	}
+}

@@ -1,0 +1,7 @@
+-- Takes a lease that is free, or renews the holder's. KEYS: lease. ARGV: holder, life in ms.
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then
+  return 0
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1

@@ -1,0 +1,5 @@
+-- Gives a lease back, if it is the holder's. KEYS: lease. ARGV: holder.
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  redis.call('DEL', KEYS[1])
+end
+return 1
