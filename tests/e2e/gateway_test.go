@@ -44,7 +44,9 @@ func TestMain(m *testing.M) {
 // gateway is a running `evergate serve`.
 type gateway struct {
 	*process
-	url string
+	url  string
+	file string // its configuration
+	head string // the first line of that, with the server section
 }
 
 // serve starts a gateway; config is the file without its server section.
@@ -57,17 +59,30 @@ func serve(t *testing.T, config string, server string) *gateway {
 	if server != "" {
 		server = ", " + server
 	}
-	file := filepath.Join(t.TempDir(), "evergate.yaml")
-	text := fmt.Sprintf("server: { listen: 127.0.0.1:%d%s }\n%s", port, server, config)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	g := &gateway{
+		url:  fmt.Sprintf("http://127.0.0.1:%d", port),
+		file: filepath.Join(t.TempDir(), "evergate.yaml"),
+		head: fmt.Sprintf("server: { listen: 127.0.0.1:%d%s }\n", port, server),
 	}
-	g := &gateway{url: fmt.Sprintf("http://127.0.0.1:%d", port)}
-	g.process = start(t, "evergate serve", nil, evergate, "serve", "-c", file)
+	g.write(t, config)
+	state := "EVERGATE_STATE_URL=sqlite:" + filepath.Join(filepath.Dir(g.file), "evergate.db") // the default's file is in the working directory, which all share
+	g.process = start(t, "evergate serve", []string{state}, evergate, "serve", "-c", g.file)
 	if err := g.awaitHTTP(g.url+"/readyz", 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// write puts another configuration in the gateway's file, which it watches. The file is replaced as editors do it: nobody
+// reads half of it.
+func (g *gateway) write(t *testing.T, config string) {
+	t.Helper()
+	if err := os.WriteFile(g.file+".new", []byte(g.head+config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(g.file+".new", g.file); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // providerHealth is the part of GET /admin/v1/health that the tests read.

@@ -60,7 +60,7 @@ func startMock(t *testing.T, script string) string {
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", port)
 	p := start(t, "evergate mock", nil, evergate, "mock", "--listen", address, "--script", file)
-	if err := p.awaitHTTP("http://"+address+"/v1/models", 10*time.Second); err != nil {
+	if err := p.awaitHTTP("http://"+address+"/mock/requests", 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	return "http://" + address
