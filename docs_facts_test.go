@@ -224,6 +224,7 @@ func TestLogMessages(t *testing.T) {
 	there := slices.Concat(
 		found(sources(t, "internal/app/*.go"), `\.log\.(?:Debug|Info|Warn|Error)\("([^"]+)"`),
 		found(sources(t, "internal/telemetry/handler.go"), `slog\.LevelWarn, "([^"]+)"`),
+		found(sources(t, "cmd/evergate/*.go"), `\blog(?:ger)?\.(?:Debug|Info|Warn|Error)\("([^"]+)"`),
 	)
 	same(t, "docs/operations.md: log messages", column(table(t, "docs/operations.md", "log messages"), 0), there)
 }

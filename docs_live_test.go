@@ -104,7 +104,7 @@ providers:
   second: { type: openai-compatible, base_url: %q, models: [m], probe: { kind: models, interval: 200ms } }
 models:
   fast: { targets: [first/m, second/m] }
-  even: { strategy: weighted, targets: [first/m, second/m] }
+  even: { strategy: weighted, targets: [first/m, second/m], mirror: { target: second/new, share: 1 } }
 `, simulated(t, "rules: [{nth: 1-2, do: {status: 503}}]"), simulated(t, "")))
 }
 
@@ -152,7 +152,7 @@ func (g *gateway) ask(t *testing.T, method, path, body string) (int, string) {
 }
 
 // traffic has a request of every kind that logs and metrics tell of: a retry, a failover, streams, a malformed event,
-// a missing model, an embedding, a translation that loses something, a probe.
+// a missing model, an embedding, a translation that loses something, a copy for a mirror, a probe.
 func (g *gateway) traffic(t *testing.T) {
 	t.Helper()
 	const chat, body = "/v1/chat/completions", `{"model":%q,"stream":%t,"messages":[{"role":"user","content":"hi"}]}`
@@ -161,6 +161,7 @@ func (g *gateway) traffic(t *testing.T) {
 	}
 	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "fast", true))
 	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "even", false))
+	g.log.await(t, `"msg":"mirror"`)
 	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "second/mock-malformed", true))
 	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "second/mock-404", false))
 	g.ask(t, http.MethodPost, "/v1/embeddings", `{"model":"second/m","input":"hi"}`)
@@ -194,7 +195,7 @@ func TestLogFields(t *testing.T) {
 	for end := time.Now().Add(3 * time.Second); fields["discovery"] == nil && time.Now().Before(end); {
 		gather()
 	}
-	for _, msg := range []string{"request", "guard", "operator", "probe", "discovery", "attempt"} {
+	for _, msg := range []string{"request", "guard", "operator", "probe", "mirror", "discovery", "attempt"} {
 		there := slices.DeleteFunc(slices.Sorted(maps.Keys(fields[msg])), func(name string) bool {
 			return name == "time" || name == "level" || name == "msg"
 		})
