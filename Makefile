@@ -2,7 +2,7 @@
 #
 # Needed: Go 1.21 or newer (it fetches the toolchain that go.mod names) and gcc for the race detector, and for the end-to-end suite Python 3.11+ and
 # Node 20+. The rest is installed here, pinned: linters through Go modules, SDKs and the model server into .venv and
-# node_modules.
+# node_modules; from Debian's packages, not pinned, the servers that the stores are tested against.
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
@@ -15,7 +15,7 @@ FUZZTIME ?= 5000x
 ROUNDS   ?= 15
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check fmt lint vet race fuzz e2e bench bench-test test-tools clean
+.PHONY: help run build test check fmt lint vet race fuzz e2e bench bench-test stores test-tools clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,8 +40,8 @@ lint: ## format check and linters
 vet: ## go vet
 	@for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
 
-race: ## all tests of the program under the race detector
-	go test -race -timeout 15m ./...
+race: stores ## all tests of the program under the race detector
+	EVERGATE_REAL_STORES=$${EVERGATE_REAL_STORES:-1} go test -race -timeout 15m ./...
 
 bench-test: ## tests of the benchmark tools
 	cd bench && go test ./...
@@ -49,8 +49,11 @@ bench-test: ## tests of the benchmark tools
 fuzz: ## each fuzz target for FUZZTIME (5000x; 1m and the like work, too)
 	scripts/fuzz $(FUZZTIME)
 
-e2e: test-tools ## end to end: real model servers behind, real SDKs in front (MODEL=mock: simulated servers)
+e2e: stores test-tools ## end to end: real model servers behind, real SDKs in front (MODEL=mock: simulated servers)
 	cd tests/e2e && go test -count=1 -timeout 12m -v ./...
+
+stores: ## install the servers that the stores are tested against: Redis, PostgreSQL, PgBouncer
+	scripts/install-stores
 
 test-tools: ## install what the end-to-end suite needs
 	scripts/install-test-tools

@@ -107,10 +107,18 @@ func call[T any](ctx context.Context, s *Store, what string, do func(context.Con
 	if err := ctx.Err(); err != nil {
 		return zero, fmt.Errorf("%s: %w", what, err)
 	}
+	waiting, cancel := context.WithTimeout(ctx, patience) // also for a slot
+	defer cancel()
+	late := func() error {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		return fmt.Errorf("%s: %w", what, errMute)
+	}
 	select {
 	case s.slots <- struct{}{}:
-	case <-ctx.Done():
-		return zero, fmt.Errorf("%s: %w", what, ctx.Err())
+	case <-waiting.Done():
+		return zero, late()
 	case <-s.ctx.Done():
 		return zero, fmt.Errorf("%s: %w", what, errClosed)
 	}
@@ -140,8 +148,8 @@ func call[T any](ctx context.Context, s *Store, what string, do func(context.Con
 			return zero, s.fail(what, r.err)
 		}
 		return r.value, nil
-	case <-ctx.Done():
-		return zero, fmt.Errorf("%s: %w", what, ctx.Err())
+	case <-waiting.Done():
+		return zero, late()
 	case <-s.ctx.Done():
 		return zero, fmt.Errorf("%s: %w", what, errClosed)
 	}
