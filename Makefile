@@ -10,7 +10,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
-MODULES  := . bench tests/e2e
+MODULES  := . bench tests/e2e tests/deploy
 FUZZTIME ?= 5000x
 ROUNDS   ?= 15
 
@@ -29,7 +29,7 @@ build: ## build the static binary bin/evergate
 test: ## the quick tests: go test -race ./...
 	go test -race ./...
 
-check: lint vet race bench-test fuzz e2e ## everything CI runs: format, lint, vet, race tests, fuzzing, end-to-end
+check: lint vet race bench-test deploy-check fuzz e2e ## everything CI runs: format, lint, vet, race tests, deploy/, fuzzing, end-to-end
 
 fmt: ## format all Go files
 	@for m in $(MODULES); do (cd $$m && go run $(GOLANGCI) fmt) || exit 1; done
@@ -45,6 +45,10 @@ race: stores ## all tests of the program under the race detector
 
 bench-test: ## tests of the benchmark tools
 	cd bench && go test ./...
+
+deploy-check: ## what deploy/ ships, against BuildKit, hadolint, Compose, Helm, Kubernetes' types and systemd
+	scripts/install-deploy-tools
+	cd tests/deploy && go test -count=1 -timeout 20m ./...
 
 fuzz: ## each fuzz target for FUZZTIME (5000x; 1m and the like work, too)
 	scripts/fuzz $(FUZZTIME)

@@ -39,7 +39,7 @@ var rings = map[string]int{
 	// 3: adapters
 	"internal/provider": 3, "internal/store": 3, "internal/telemetry": 3, "internal/mock": 3, "internal/handover": 3,
 	// 4: surfaces
-	"internal/ingress": 4, "internal/admin": 4, "internal/dashboard": 4,
+	"internal/ingress": 4, "internal/admin": 4, "internal/dashboard": 4, "internal/commandline": 4,
 	// 5: composition
 	"internal/config": 5, "internal/app": 5,
 	// 6: the program

@@ -58,7 +58,7 @@ type command struct{ flags []flagOf }
 
 type flagOf struct{ name, short, env, def string }
 
-// commands reads the command line out of the program's source: kong's struct tags.
+// commands reads the command line out of the program's source: the struct tags of package commandline.
 func commands(t *testing.T) map[string]command {
 	t.Helper()
 	structs := map[string]*ast.StructType{}
@@ -78,9 +78,6 @@ func commands(t *testing.T) map[string]command {
 	var global []flagOf
 	for _, f := range structs["cli"].Fields.List {
 		tag := tagOf(t, f)
-		if tag.Get("name") == "version" { // like --help: it has no variable
-			continue
-		}
 		if _, is := tag.Lookup("cmd"); !is {
 			global = append(global, flag(f, tag))
 			continue

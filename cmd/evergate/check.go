@@ -13,7 +13,7 @@ type checkCmd struct {
 	Config string `short:"c" help:"Config file." default:"evergate.yaml" env:"EVERGATE_CONFIG"`
 }
 
-func (k *checkCmd) Run() error {
+func (k *checkCmd) Run(*cli) error {
 	cfg, err := config.Load(k.Config, os.LookupEnv)
 	var problems config.Problems
 	if errors.As(err, &problems) {
@@ -44,7 +44,7 @@ func count(n int, what string) string {
 
 type schemaCmd struct{}
 
-func (schemaCmd) Run() error {
+func (schemaCmd) Run(*cli) error {
 	_, err := os.Stdout.Write(config.Schema())
 	return err
 }

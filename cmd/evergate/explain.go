@@ -23,7 +23,7 @@ import (
 
 type explainCmd struct {
 	Model   string   `arg:"" optional:"" help:"Model, as clients ask for it. May be left out if --request names one."`
-	Config  string   `short:"c" help:"Explain by this config file alone, without a running gateway: nothing is blocked." env:"EVERGATE_EXPLAIN_CONFIG"`
+	Config  string   `short:"c" help:"Explain by this config file alone, without a running gateway: nothing is blocked." placeholder:"FILE" env:"EVERGATE_EXPLAIN_CONFIG"`
 	Request string   `short:"r" help:"File with a client's request body, in any dialect; - is standard input." placeholder:"FILE" env:"EVERGATE_EXPLAIN_REQUEST"`
 	Dialect string   `help:"Dialect of the request: chat, completions, embeddings, responses, messages, gemini, ...; found out by itself where it is not said." env:"EVERGATE_EXPLAIN_DIALECT"`
 	Stream  bool     `help:"The answer is to be streamed." env:"EVERGATE_EXPLAIN_STREAM"`
@@ -37,7 +37,7 @@ type explainCmd struct {
 	JSON    bool     `help:"Print the reply as it is." env:"EVERGATE_EXPLAIN_JSON"`
 }
 
-func (k *explainCmd) Run() error {
+func (k *explainCmd) Run(*cli) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return k.run(ctx, os.Stdin, os.Stdout, term.IsTerminal(int(os.Stdout.Fd())))

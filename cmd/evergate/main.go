@@ -8,7 +8,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/alecthomas/kong"
+	"evergate/internal/commandline"
 )
 
 // Set by the linker (Makefile).
@@ -17,10 +17,8 @@ var (
 	commit  = "unknown" //nolint:gochecknoglobals // as above
 )
 
-// cli is the command line; every flag also has an environment variable, EVERGATE_ and its name.
+// cli is the command line (package commandline); every flag also has an environment variable, EVERGATE_ and its name.
 type cli struct {
-	VersionFlag kong.VersionFlag `name:"version" help:"Print the version and exit."`
-
 	LogFormat string `help:"text or json; text when standard error is a terminal, json otherwise" enum:"text,json,auto" default:"auto" env:"EVERGATE_LOG_FORMAT"`
 	LogLevel  string `help:"debug, info, warn or error" enum:"debug,info,warn,error,auto" default:"auto" env:"EVERGATE_LOG_LEVEL"`
 
@@ -36,6 +34,9 @@ type cli struct {
 	Version  versionCmd  `cmd:"" help:"Print version, commit and Go version."`
 }
 
+// command is what every field of cli that is tagged cmd does.
+type command interface{ Run(c *cli) error }
+
 // exitError carries an exit code; its message was already printed where it is empty.
 type exitError struct {
 	code    int
@@ -47,23 +48,23 @@ func (e *exitError) Error() string { return e.message }
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
+	program := &commandline.Program{
+		Name:    "evergate",
+		About:   "An LLM gateway that fails over before the caller notices.",
+		Version: "evergate " + version + " (commit " + commit + ", " + runtime.Version() + ")",
+		Env:     os.LookupEnv,
+		Out:     os.Stdout,
+	}
 	var c cli
-	parser, err := kong.New(&c, kong.Name("evergate"), kong.UsageOnError(),
-		kong.Vars{"version": "evergate " + version + " (commit " + commit + ", " + runtime.Version() + ")"},
-		kong.Description("An LLM gateway that fails over before the caller notices."))
+	chosen, err := program.Parse(&c, args)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "evergate:", err)
 		return 2
 	}
-	if len(args) == 0 {
-		args = []string{"--help"}
+	if chosen == nil {
+		return 0 // it has printed what was asked for
 	}
-	ctx, err := parser.Parse(args)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "evergate:", err)
-		return 2
-	}
-	err = ctx.Run(&c)
+	err = chosen.(command).Run(&c) //nolint:forcetypeassert // every field of cli tagged cmd is one, as TestHelp sees
 	var exit *exitError
 	switch {
 	case err == nil:

@@ -17,7 +17,7 @@ type mockCmd struct {
 	Script string `help:"YAML file that says when to fail and how (docs/mock.md)." type:"path" env:"EVERGATE_MOCK_SCRIPT"`
 }
 
-func (m *mockCmd) Run() error {
+func (m *mockCmd) Run(*cli) error {
 	var script mock.Script
 	if m.Script != "" {
 		data, err := os.ReadFile(m.Script)

@@ -13,14 +13,14 @@ import (
 
 type simulateCmd struct {
 	Scenario string  `arg:"" help:"Scenario file (docs/simulate.md)."`
-	Config   string  `short:"c" help:"Config file, in place of the scenario's own." env:"EVERGATE_SIMULATE_CONFIG"`
+	Config   string  `short:"c" help:"Config file, in place of the scenario's own." placeholder:"FILE" env:"EVERGATE_SIMULATE_CONFIG"`
 	Seed     *uint64 `help:"Seed, in place of the scenario's own. The same seed gives the same report." env:"EVERGATE_SIMULATE_SEED"`
 	Format   string  `help:"table, json or html." enum:"table,json,html" default:"table" env:"EVERGATE_SIMULATE_FORMAT"`
 	JSON     bool    `help:"Short for --format json." env:"EVERGATE_SIMULATE_JSON"`
 	HTML     string  `help:"Also write the report as an HTML page to this file." placeholder:"FILE" env:"EVERGATE_SIMULATE_HTML"`
 }
 
-func (k *simulateCmd) Run() error {
+func (k *simulateCmd) Run(*cli) error {
 	s, err := config.LoadScenario(k.Scenario, k.Config, os.LookupEnv)
 	var problems config.Problems
 	if errors.As(err, &problems) {

@@ -24,7 +24,7 @@ type statusCmd struct {
 	Watch bool   `short:"w" help:"Refresh every second." env:"EVERGATE_STATUS_WATCH"`
 }
 
-func (s *statusCmd) Run() error {
+func (s *statusCmd) Run(*cli) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	terminal := term.IsTerminal(int(os.Stdout.Fd()))

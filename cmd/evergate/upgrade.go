@@ -14,7 +14,7 @@ type upgradeCmd struct {
 }
 
 // Run asks the running gateway to start the program anew and to hand over, and waits for what comes of it.
-func (u *upgradeCmd) Run() error {
+func (u *upgradeCmd) Run(*cli) error {
 	ctx, cancel := context.WithTimeout(context.Background(), u.Timeout)
 	defer cancel()
 	before, after, err := handover.Request(ctx, u.PidFile)

@@ -7,7 +7,7 @@ import (
 
 type versionCmd struct{}
 
-func (versionCmd) Run() error {
+func (versionCmd) Run(*cli) error {
 	fmt.Printf("evergate %s (commit %s, %s, %s/%s)\n", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return nil
 }

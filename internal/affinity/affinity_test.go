@@ -61,7 +61,7 @@ func TestWhoMeetsWhom(t *testing.T) {
 				by.By = c.by
 			}
 			one := table.Recall(start, c.one, by)
-			table.Answered(start, &one, "a", "m", 0)
+			table.Answered(start, &one, "a", "m", 0, "")
 			other := table.Recall(start, c.other, by)
 			if other.Known() != c.meet {
 				t.Errorf("known: %v", other.Known())
@@ -82,7 +82,7 @@ func TestHeaders(t *testing.T) {
 	for _, name := range headers {
 		table := New()
 		v := table.Recall(start, with(name, "s1"), byAll())
-		table.Answered(start, &v, "a", "m", 0)
+		table.Answered(start, &v, "a", "m", 0, "")
 		for again, want := range map[*Asked]bool{
 			with(name, "s1"):                                true,
 			with(name, "s2"):                                false,
@@ -109,7 +109,7 @@ func TestAnOpeningIsItsWords(t *testing.T) {
 	}
 	table := New()
 	v := table.Recall(start, ask(`{"system":"S","messages":[{"role":"user","content":[{"type":"text","text":"Hello","cache_control":{"type":"ephemeral"}}]}]}`), byAll())
-	table.Answered(start, &v, "a", "m", 0)
+	table.Answered(start, &v, "a", "m", 0, "")
 	for _, body := range []string{
 		`{"system":"S","messages":[{"role":"user","content":[{"type":"text","text":"Hello"}]},{"role":"assistant","content":"Hi"}]}`,
 		`{"system":[{"type":"text","text":"S","cache_control":{"type":"ephemeral"}}],"messages":[{"content":"Hello","role":"user"},{"role":"assistant","content":"Hi"}]}`,
@@ -138,7 +138,7 @@ func TestTTLAndMoves(t *testing.T) {
 	} {
 		clock = clock.Add(step.after)
 		v := table.Recall(clock, a, by)
-		if got := table.Answered(clock, &v, step.provider, "m", 1); got != step.want {
+		if got := table.Answered(clock, &v, step.provider, "m", 1, ""); got != step.want {
 			t.Errorf("step %d: %s, want %s", i, got, step.want)
 		}
 	}
@@ -152,7 +152,7 @@ func TestTTLAndMoves(t *testing.T) {
 func TestInNoConversation(t *testing.T) {
 	table := New()
 	v := table.Recall(start, chat(`{"messages":[]}`), byAll())
-	if got := table.Answered(start, &v, "a", "m", 0); got != "" || v.Known() || table.Is(&v, "a", "m") {
+	if got := table.Answered(start, &v, "a", "m", 0, ""); got != "" || v.Known() || table.Is(&v, "a", "m") {
 		t.Errorf("%q %+v", got, v)
 	}
 	for i := range table.shards {
@@ -174,7 +174,7 @@ func TestBounds(t *testing.T) {
 	for i := range n {
 		now := start.Add(time.Duration(i) * time.Millisecond)
 		v := table.Recall(now, ask(i), by)
-		table.Answered(now, &v, "a", "m", 0)
+		table.Answered(now, &v, "a", "m", 0, "")
 	}
 	kept := func(from, to int) (out int) {
 		for i := from; i < to; i++ {
@@ -207,7 +207,7 @@ func TestManyAtATime(t *testing.T) {
 				a.Header.Set(Header, fmt.Sprint(i%100))
 				v := table.Recall(start, a, byAll())
 				table.Is(&v, "a", "m")
-				table.Answered(start, &v, "a", "m", g)
+				table.Answered(start, &v, "a", "m", g, "")
 			}
 		})
 	}

@@ -52,7 +52,7 @@ func BenchmarkRequest(b *testing.B) {
 			for b.Loop() {
 				v := table.Recall(start, a, by)
 				table.Is(&v, "a", "m")
-				table.Answered(start, &v, "a", "m", 0)
+				table.Answered(start, &v, "a", "m", 0, "")
 			}
 		})
 	}
@@ -70,7 +70,7 @@ func BenchmarkTable(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {
 			v := table.Recall(start, asked[i%len(asked)], by)
-			table.Answered(start, &v, "a", "m", 0)
+			table.Answered(start, &v, "a", "m", 0, "")
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package affinity
 
 import (
-	"hash/maphash"
 	"net/http"
 	"time"
 
@@ -42,7 +41,7 @@ func (t *Table) Recall(now time.Time, a *Asked, by *route.Affinity) Visit {
 		if trait != route.ByHeader && !read {
 			o, read = a.Dialect.Opening(a.Request), true
 		}
-		c := t.begin(a, trait)
+		c := begin(a, trait)
 		if !c.take(a, &o, trait) {
 			continue
 		}
@@ -52,27 +51,20 @@ func (t *Table) Recall(now time.Time, a *Asked, by *route.Affinity) Visit {
 			return v
 		}
 		if e, ok := t.get(now, v.id, by.TTL); ok {
-			v.target, v.credential, v.state = e.target, e.credential, known
+			v.target, v.credential, v.named, v.state = e.target, e.credential, e.named, known
 		}
 		return v
 	}
 	return v
 }
 
-// hashes is an id on its way.
-type hashes [2]maphash.Hash
-
-func (t *Table) begin(a *Asked, trait route.Trait) (h hashes) {
-	for i := range h {
-		h[i].SetSeed(t.seeds[i])
-		_ = h[i].WriteByte(byte(trait))
-	}
+// begin is the id of what a request has of a trait, without that.
+func begin(a *Asked, trait route.Trait) (h hashes) {
+	h.byte(byte(trait))
 	h.text(a.Model)
 	h.text(a.Caller)
 	return h
 }
-
-func (h *hashes) id() id { return id{h[0].Sum64(), h[1].Sum64()} }
 
 // take adds what the request has of a trait; false: it has nothing.
 func (h *hashes) take(a *Asked, o *wire.Opening, trait route.Trait) bool {
@@ -100,43 +92,4 @@ func (h *hashes) take(a *Asked, o *wire.Opening, trait route.Trait) bool {
 		return true
 	}
 	return false
-}
-
-// span adds a text; false: there is none.
-func (h *hashes) span(body []byte, s wire.Span) bool {
-	text := body[s.From:s.To]
-	h.bytes(text, len(text))
-	return len(text) > 0
-}
-
-func (h *hashes) words(body []byte, s wire.Span) {
-	wire.Words(body[s.From:s.To], maxWords, h.bytes)
-	h.length(0)
-}
-
-func (h *hashes) text(s string) {
-	h.length(len(s))
-	for i := range h {
-		_, _ = h[i].WriteString(s)
-	}
-}
-
-// bytes adds the beginning of something, and its whole length.
-func (h *hashes) bytes(b []byte, whole int) {
-	h.length(whole)
-	for i := range h {
-		_, _ = h[i].Write(b)
-	}
-}
-
-// length keeps two things apart that are added one after the other.
-func (h *hashes) length(n int) {
-	for ; n >= 0x80; n >>= 7 {
-		for i := range h {
-			_ = h[i].WriteByte(byte(n) | 0x80)
-		}
-	}
-	for i := range h {
-		_ = h[i].WriteByte(byte(n)) //nolint:gosec // less than 0x80
-	}
 }

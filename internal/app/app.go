@@ -64,6 +64,7 @@ type App struct {
 	leaving  atomic.Bool                  // answers end their connections
 	instance string                       // this process, in the health reply and for its fleet
 	fleet    *replica.Fleet               // nil: it is alone
+	state    config.State                 // where its state is, as it was at the start
 	ballast  []byte
 
 	reload    sync.Mutex // serialises reloads; guards the two below
@@ -138,6 +139,9 @@ func (a *App) Reload() error {
 		return errors.New("there is no config file to reload: the providers come from the environment")
 	}
 	next, err := a.opts.Load()
+	if err == nil && a.fleet != nil {
+		err = verifyState(next.State)
+	}
 	if err == nil {
 		var p *parts
 		if p, err = build(next, a.upstreams, a.opts.Dial); err == nil {

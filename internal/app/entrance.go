@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,7 +86,7 @@ func (a *App) start() {
 // closing has clients told, in answers to what they ask once the entrance is leaving, that their connection ends.
 func (e *entrance) closing(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if e.leaving.Load() && r.Header.Get("Upgrade") == "" {
+		if e.leaving.Load() && !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 			w.Header().Set("Connection", "close")
 		}
 		h.ServeHTTP(w, r)
@@ -166,6 +167,7 @@ func (a *App) drain(ctx context.Context, e *entrance) error {
 	if !busy {
 		return nil
 	}
+	a.idle(last) // WebSockets close behind the frame under way
 	return errCutOff
 }
 

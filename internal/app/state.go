@@ -67,11 +67,16 @@ func (a *App) replicate(c *config.Config) error {
 		return err
 	}
 	state := c.State
-	a.fleet = replica.New(replica.Options{
+	a.state = state
+	o := replica.Options{
 		Open:     func(ctx context.Context) (replica.Store, error) { return a.opts.OpenState(ctx, state) },
 		Self:     replica.Member{ID: a.instance, Version: a.opts.Version, Started: time.Now()},
 		Averages: a.health, Memory: a.ingress.Affinity(), Interval: state.SyncInterval, Told: func(reached bool, why error) { a.toldOfState(state, reached, why) },
-	})
+	}
+	if state.KeepAnswers {
+		o.Answers = a.ingress.Threads()
+	}
+	a.fleet = replica.New(o)
 	a.health.OnEvidence(a.fleet.Moved)
 	return nil
 }
@@ -147,6 +152,7 @@ func (a *App) startState() {
 		a.fleet.Stop(last)
 		return nil
 	})
+	a.archive(a.config.Load().State)
 	a.fleet.Start(context.Background())
 }
 
@@ -162,7 +168,7 @@ func (a *App) ordered(provider string, o resilience.Order) {
 
 // showFleet adds the store and the instances to a health reply.
 func (a *App) showFleet(view *admin.Health, now time.Time) {
-	s := a.config.Load().State
+	s := a.state // a reload does not change where it is
 	if a.fleet == nil {
 		view.State = admin.State{Store: "memory", Reached: true}
 		view.Instances = []admin.Instance{{ID: a.instance, Self: true, Version: a.opts.Version, LastSeen: admin.Time(now), Believes: map[string][]admin.Belief{}}}
@@ -195,7 +201,7 @@ func (a *App) syncState() telemetry.SyncState {
 		return telemetry.SyncState{Reached: true, Instances: 1}
 	}
 	f := a.fleet.Status()
-	s := telemetry.SyncState{Reached: f.Reached, Errors: f.Errors, Lag: f.Lag}
+	s := telemetry.SyncState{Reached: f.Reached, Errors: f.Errors, Lag: f.Lag, Answers: a.ingress.Threads().Lost(), Conversations: a.ingress.Affinity().Lost()}
 	for i := range f.Instances {
 		if !f.Instances[i].Silent {
 			s.Instances++

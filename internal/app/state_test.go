@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -150,6 +152,13 @@ func TestHealthShowsTheFleet(t *testing.T) {
 		}
 		if s := view.State; s.Store != "redis" || s.Address != "redis://***@store:6379/0" || !s.Reached || time.Time(s.LastSync).IsZero() || s.LagMS > 6000 {
 			t.Errorf("state: %+v", s)
+		}
+		w := httptest.NewRecorder()
+		all[1].app.metrics.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+		for _, line := range []string{"evergate_state_instances 2", "evergate_state_store_reached 1", "evergate_state_sync_errors_total 0", "evergate_state_sync_lag_seconds "} {
+			if !strings.Contains(w.Body.String(), "\n"+line) {
+				t.Errorf("the metrics have no %s", line)
+			}
 		}
 		var out strings.Builder
 		if err := admin.RenderStatus(&out, view, time.Now(), false); err != nil || strings.Contains(out.String(), "hunter2") || !strings.Contains(out.String(), all[0].app.instance) {

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -13,8 +14,9 @@ import (
 )
 
 // Fetch asks one provider for something that it keeps, by a method and a path below a dialect's route: no other can
-// give it, so it is one attempt, under the provider's guards. Any status below 400 is an answer, whose body the caller closes; the fault
-// says everything else, blocked providers included (503 with the block's reason as its message).
+// give it, so it is one attempt, under the provider's guards. Any status below 400 is an answer, whose body the caller closes, and which
+// ends where the provider is silent for longer than timeouts.idle; the fault says everything else, blocked providers included (503 with
+// the block's reason as its message).
 func (r *Runner) Fetch(ctx context.Context, leg *Leg, out *Outgoing) (*http.Response, *fault.Fault) {
 	now := time.Now()
 	pick, outcome := leg.Guards.Pick, health.OutcomeOf
@@ -31,9 +33,8 @@ func (r *Runner) Fetch(ctx context.Context, leg *Leg, out *Outgoing) (*http.Resp
 	}
 	said := health.OutcomeOf(&fault.Fault{}) // a panic on the way says nothing about the provider (R33)
 	defer func() { permit.Settle(time.Now(), said, health.Measured{Total: time.Since(now)}) }()
+	ctx, cancel := context.WithCancelCause(ctx)
 	if limit := leg.Target.Timeouts.Attempt; limit > 0 {
-		var cancel context.CancelCauseFunc
-		ctx, cancel = context.WithCancelCause(ctx)
 		timer := time.AfterFunc(limit, func() { cancel(&fault.Fault{Class: fault.Timeout, Message: "no answer within " + limit.String()}) })
 		defer timer.Stop()
 	}
@@ -41,14 +42,48 @@ func (r *Runner) Fetch(ctx context.Context, leg *Leg, out *Outgoing) (*http.Resp
 	out.Dialect, out.Model = leg.Dialect.Name(), leg.Target.Model
 	resp, f := leg.Upstream.Send(ctx, out)
 	if f == nil && resp.StatusCode >= http.StatusBadRequest {
-		f = fetchRefused(leg, resp)
+		f = fetchRefused(leg, resp, cancel)
 		resp = nil
 	}
 	if f != nil && leg.Key != "" {
 		f = leg.callers(f)
 	}
 	said = outcome(f)
-	return resp, f
+	if f == nil {
+		resp.Body = watchBody(resp.Body, leg.Target.Timeouts.Idle, cancel)
+		return resp, nil
+	}
+	cancel(nil)
+	return nil, f
+}
+
+// watchedBody is the body of an answer whose provider may not be silent for too long while it is read.
+type watchedBody struct {
+	io.ReadCloser
+	watch passWatch
+}
+
+func watchBody(body io.ReadCloser, idle time.Duration, cancel context.CancelCauseFunc) *watchedBody {
+	b := &watchedBody{ReadCloser: body, watch: passWatch{cancel: cancel, idle: idle}}
+	now := time.Now()
+	b.watch.begin(now)
+	b.watch.pause() // until somebody reads
+	b.watch.answer(now)
+	return b
+}
+
+// Read implements io.Reader.
+func (b *watchedBody) Read(p []byte) (int, error) {
+	b.watch.resume(time.Now())
+	defer b.watch.pause()
+	return b.ReadCloser.Read(p)
+}
+
+// Close implements io.Closer.
+func (b *watchedBody) Close() error {
+	b.watch.stop()
+	defer b.watch.cancel(nil)
+	return b.ReadCloser.Close()
 }
 
 func blocked(b resilience.Block, now time.Time) *fault.Fault {
@@ -61,10 +96,12 @@ func blocked(b resilience.Block, now time.Time) *fault.Fault {
 
 // fetchRefused reads and classifies a refusal. A 404 means that the thing is missing, not a model, and who may not have it has a
 // key that is good for all else.
-func fetchRefused(leg *Leg, resp *http.Response) *fault.Fault {
+func fetchRefused(leg *Leg, resp *http.Response, cancel context.CancelCauseFunc) *fault.Fault {
 	defer resp.Body.Close() //nolint:errcheck // nothing is left to be lost
 	buf := GetBuffer(4096)
 	defer buf.Release()
+	timer := time.AfterFunc(errorBodyTimeout, func() { cancel(nil) }) // the status decides already
+	defer timer.Stop()
 	_ = readAll(resp.Body, buf, maxErrorBody)
 	code, message := leg.Dialect.ReadError(buf.B)
 	f := leg.Upstream.Classify(resp.StatusCode, resp.Header, buf.B, code, message)

@@ -64,6 +64,7 @@ type logFile struct {
 type stateFile struct {
 	url          given[secretText]
 	syncInterval given[time.Duration]
+	keepAnswers  given[bool]
 }
 
 type providerFile struct {

@@ -207,7 +207,7 @@ func defaults() map[string]string {
 		"server.listen": s.Listen, "server.max_request_body": fmt.Sprintf("%dMiB", s.MaxRequestBody>>20),
 		"server.shutdown_delay": formatDuration(s.ShutdownDelay), "server.shutdown_grace": formatDuration(s.ShutdownGrace), "server.keepalive_interval": formatDuration(s.KeepaliveInterval),
 		"server.write_timeout": formatDuration(s.WriteTimeout), "log.level": defaultLogLevel,
-		"state.url": DefaultState, "state.sync_interval": formatDuration(defaultSyncInterval), "provider.key_strategy": "round_robin", "model.strategy": "ordered",
+		"state.url": DefaultState, "state.sync_interval": formatDuration(defaultSyncInterval), "state.keep_answers": "true", "provider.key_strategy": "round_robin", "model.strategy": "ordered",
 	}
 	for _, setting := range m.settings {
 		out[setting.Name] = setting.Value

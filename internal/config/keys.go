@@ -80,6 +80,7 @@ func stateShape() shape[stateFile] {
 	return object("state", "Where the guards' state is kept.", []key[stateFile]{
 		field("url", "A file (sqlite:FILE), a server that instances share (redis://…, postgres://…), or memory:, the process alone. Without one EVERGATE_STATE_URL counts.", stateURL(), func(f *stateFile) *given[secretText] { return &f.url }),
 		field("sync_interval", "How often instances exchange it.", duration(100*time.Millisecond), func(f *stateFile) *given[time.Duration] { return &f.syncInterval }),
+		field("keep_answers", "Whether answers that the gateway keeps for previous_response_id are kept there, too: prompts and replies, for 30 days.", boolean(), func(f *stateFile) *given[bool] { return &f.keepAnswers }),
 	})
 }
 

@@ -44,7 +44,7 @@ func TestDefaults(t *testing.T) {
 	want := Config{
 		File:   "evergate.yaml",
 		Server: Server{"127.0.0.1:8080", 32 << 20, 0, 30 * time.Second, 15 * time.Second, time.Minute},
-		Log:    Log{Level: "info"}, State: State{DefaultState, 5 * time.Second},
+		Log:    Log{Level: "info"}, State: State{DefaultState, 5 * time.Second, true},
 		Resilience: resilience.Defaults(), Timeouts: route.DefaultTimeouts(),
 		RefreshInterval: time.Hour, RecheckInterval: time.Minute,
 	}
@@ -165,7 +165,7 @@ server: { listen: "127.0.0.1:9000", max_request_body: 10MB, shutdown_delay: 3s, 
 admin: { listen: "127.0.0.1:9001", token: "${TOKEN}", pprof: true }
 auth: { mode: keys, allow_anonymous: false, keys: [ { name: ci, value: "${CI_KEY}", models: [fast] } ] }
 log: { bodies: false, format: json, level: debug }
-state: { url: "redis://:pw@store:6379/2", sync_interval: 1s }
+state: { url: "redis://:pw@store:6379/2", sync_interval: 1s, keep_answers: false }
 detect: false
 providers:
   openai:

@@ -14,6 +14,8 @@ type State struct {
 	// URL is one of the schemes of stores, or DefaultState. It may hold a password: Where is for those who look.
 	URL          provider.Secret
 	SyncInterval time.Duration
+	// KeepAnswers has the answers that the gateway keeps for clients archived there, too.
+	KeepAnswers bool
 }
 
 // DefaultState keeps the state in a file in the working directory; NoState in the process alone.
@@ -47,12 +49,16 @@ func (s State) Where() string {
 	if !ok {
 		return s.URL.Reveal() // a file, or memory
 	}
+	user := ""
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 { // before the rest: a password that is not encoded may have the other signs in it
+		if _, options, _ := strings.Cut(rest[:at], "?"); strings.Contains(options, "=") { // it may stand in the password of an option
+			return scheme + "://***"
+		}
+		user, rest = "***@", rest[at+1:]
+	}
 	rest, _, _ = strings.Cut(rest, "?")
 	rest, _, _ = strings.Cut(rest, "#")
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		rest = "***@" + rest[at+1:]
-	}
-	return scheme + "://" + rest
+	return scheme + "://" + user + rest
 }
 
 // File is the name of the file of a sqlite: URL.
@@ -138,5 +144,6 @@ func (b *builder) state(variable string) State {
 	}
 	return State{
 		URL: url.or(secretText{value: DefaultState}).value, SyncInterval: b.file.state.v.syncInterval.or(defaultSyncInterval),
+		KeepAnswers: b.file.state.v.keepAnswers.or(true),
 	}
 }

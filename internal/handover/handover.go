@@ -38,6 +38,7 @@ type Process struct {
 	notify   string     // the service manager's socket
 	upgrade  sync.Mutex // held while a new process starts
 	stopping atomic.Bool
+	replaced atomic.Bool // another process serves
 }
 
 // Begin takes what a process before this one hands over, if there is one. A process begins once; a second call is an error.
@@ -157,7 +158,13 @@ func (p *Process) Upgrade() error {
 		return errors.New("another upgrade is under way")
 	}
 	defer p.upgrade.Unlock()
+	if p.replaced.Load() { // and who serves is no more for this process to say
+		return errors.New("another process has already taken over")
+	}
 	err := p.upgrader.Upgrade()
+	if err == nil {
+		p.replaced.Store(true)
+	}
 	if err == nil || p.stopping.Load() {
 		return err
 	}
@@ -184,7 +191,9 @@ func (p *Process) Stopping() {
 	if p.upgrader != nil {
 		p.upgrader.Stop()
 	}
-	_ = notify(p.notify, "STOPPING=1")
+	if !p.replaced.Load() { // else the service goes on
+		_ = notify(p.notify, "STOPPING=1")
+	}
 }
 
 // Close removes the pid file, if it is still this process's.

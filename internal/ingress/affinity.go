@@ -57,7 +57,7 @@ func (x *exchange) near(leg *attempt.Leg) uint8 {
 			break
 		}
 		if x.visit.Named(name) {
-			return uint8(i + 1) //nolint:gosec // at most 255
+			return uint8(i + 1)
 		}
 	}
 	return 0

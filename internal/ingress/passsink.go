@@ -52,7 +52,7 @@ func (s *passSink) head(to http.Header, h *attempt.PassHead) {
 	passRawHeader(to, h.Header, s.provider)
 	for _, name := range [...]string{"X-Goog-Upload-Url", "X-Goog-Upload-Control-Url"} {
 		if v := h.Header[name]; len(v) > 0 { // below the base URL, as those in passAddresses; SDKs need the whole address
-			to[name] = []string{origin(s.x.r) + passRoot + s.provider + v[0]}
+			to[name] = []string{origin(s.x.r) + passRoot + s.provider + s.x.ticketed(s.provider, v[0])}
 		}
 	}
 	to["X-Evergate-Provider"] = []string{s.provider}
@@ -84,13 +84,16 @@ func passAddresses(to, from http.Header, provider string) {
 	}
 }
 
-// origin is where the client reaches the gateway, as far as the request tells: a proxy that ends TLS says so.
+// origin is where the client reaches the gateway, as far as the request tells: a proxy that ends TLS says so, the first of several
+// that of the client. A client that names no host gets paths alone.
 func origin(r *http.Request) string {
-	scheme := "http://"
-	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
-		scheme = "https://"
+	if r.Host == "" {
+		return ""
 	}
-	return scheme + r.Host
+	if first, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ","); strings.EqualFold(strings.TrimSpace(first), "https") {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
 }
 
 // errNotTaken is a client's connection that cannot be taken over.

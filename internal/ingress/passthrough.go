@@ -35,7 +35,7 @@ func (x *exchange) servePassthrough(rest string) {
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
 		name, path = rest[:i], rest[i:]
 	}
-	p, f := x.passProvider(name)
+	p, f := x.passProvider(name, path)
 	var passage *attempt.Passage
 	if f == nil {
 		passage, f = x.passage(name, path, p)
@@ -58,7 +58,7 @@ func (x *exchange) servePassthrough(rest string) {
 }
 
 // passProvider lets the caller in, and finds the provider.
-func (x *exchange) passProvider(name string) (*Provider, *wire.Failure) {
+func (x *exchange) passProvider(name, path string) (*Provider, *wire.Failure) {
 	x.dialect = x.h.dialectOf(x.r)
 	p := x.cfg.Providers[name]
 	if p != nil {
@@ -66,7 +66,7 @@ func (x *exchange) passProvider(name string) (*Provider, *wire.Failure) {
 	}
 	x.inPath.found = true // the key may be in the query, where Google's clients send it
 	bringKey(x.r)
-	if f := x.authenticate(); f != nil {
+	if f := x.authenticate(); f != nil && !x.admitted(name, path) {
 		return nil, f
 	}
 	if f := x.mayPass(); f != nil {
@@ -188,7 +188,7 @@ func passQuery(query string) string {
 			name = plain
 		}
 		switch strings.ToLower(name) {
-		case "key", "api_key", "api-key", "apikey", "access_token", "subscription-key":
+		case "key", "api_key", "api-key", "apikey", "access_token", "subscription-key", ticketField:
 		default:
 			kept = append(kept, pair)
 		}

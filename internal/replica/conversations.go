@@ -8,7 +8,7 @@ import (
 	"evergate/internal/affinity"
 )
 
-// A page of Conversations is what an instance answered since its last one, as a whole in a binary body; one of Remembered what it answered last, for those
+// A page of Conversations is what an instance answered in the last rounds, as a whole in a binary body; one of Remembered what it answered last, for those
 // that start (R47). Both are quiet.
 const (
 	Conversations Topic = "affinity"
@@ -44,10 +44,11 @@ type telling struct {
 	at       time.Time // when they are due
 	read     time.Time // up to where they were read, by the store's clock
 	sequence uint64
-	unput    []affinity.Note // of a page that did not reach the store
-	since    int             // pages put since the last one of Remembered
-	told     bool            // anything, ever
-	started  bool            // what was remembered before the start was read
+	last     [3][]affinity.Note // what was new in the last rounds; a page has all of it, for others read at moments of their own
+	unput    bool               // the store does not have it
+	since    int                // pages put since the last one of Remembered
+	told     bool               // anything, ever
+	started  bool               // what was remembered before the start was read
 }
 
 // converse tells others of the conversations that were answered here, and hears of theirs.
@@ -65,7 +66,7 @@ func (f *Fleet) converse(ctx context.Context, store Store) error {
 		return err
 	}
 	since := c.theirs(now).Add(-2 * pace)
-	if later := t.read.Add(-f.overlap()); later.After(since) {
+	if later := t.read.Add(-f.overlap()); later.After(since) && !t.read.After(c.theirs(now)) { // later than now: a clock was set
 		since = later
 	}
 	if err := f.hearConversations(ctx, store, Conversations, since); err != nil {
@@ -78,25 +79,47 @@ func (f *Fleet) converse(ctx context.Context, store Store) error {
 // tell puts what is new, and from time to time what was answered last.
 func (f *Fleet) tell(ctx context.Context, store Store, c clock, now time.Time) error {
 	t := &f.telling
-	told := append(f.o.Memory.News(maxNotes), t.unput...)
-	if len(told) == 0 {
+	if !t.take(f.o.Memory) {
 		return nil
 	}
-	told = told[:min(len(told), maxNotes)]
-	t.unput = told
 	t.sequence++
-	pages := []Page{{Instance: f.o.Self.ID, Topic: Conversations, Sequence: t.sequence, Body: encodeNotes(c, now, told), Quiet: true}}
+	pages := []Page{f.news(c, now)}
 	if t.since++; t.since >= rememberEvery || !t.told {
 		pages = append(pages, f.remembered(c, now))
 	}
 	if err := f.call(ctx, func(ctx context.Context) error { return store.Put(ctx, pages) }); err != nil {
 		return err
 	}
-	t.unput, t.told = nil, true
+	t.unput, t.told = false, true
 	if len(pages) > 1 {
 		t.since = 0
 	}
 	return nil
+}
+
+// take hears what is new; false: there is nothing that the store does not have.
+func (t *telling) take(m Memory) bool {
+	if news := m.News(maxNotes); len(news) > 0 {
+		t.last[2], t.last[1], t.last[0] = t.last[1], t.last[0], news
+		t.unput = true
+	}
+	return t.unput
+}
+
+// news is a page of what was new in the last rounds, each conversation once, as it was last.
+func (f *Fleet) news(c clock, now time.Time) Page {
+	t := &f.telling
+	seen := map[[2]uint64]bool{}
+	var told []affinity.Note
+	for _, batch := range t.last {
+		for _, n := range batch {
+			if !seen[n.Conversation] && len(told) < maxNotes {
+				seen[n.Conversation] = true
+				told = append(told, n)
+			}
+		}
+	}
+	return Page{Instance: f.o.Self.ID, Topic: Conversations, Sequence: t.sequence, Body: encodeNotes(c, now, told), Quiet: true}
 }
 
 func (f *Fleet) remembered(c clock, now time.Time) Page {
@@ -133,10 +156,8 @@ func (f *Fleet) remember(ctx context.Context, store Store) bool {
 	}
 	f.telling.sequence++
 	pages := []Page{f.remembered(c, f.o.Now())}
-	if news := f.o.Memory.News(maxNotes); len(news) > 0 {
-		pages = append(pages, Page{
-			Instance: f.o.Self.ID, Topic: Conversations, Sequence: f.telling.sequence, Body: encodeNotes(c, f.o.Now(), news), Quiet: true,
-		})
+	if f.telling.take(f.o.Memory) {
+		pages = append(pages, f.news(c, f.o.Now()))
 	}
 	return f.call(ctx, func(ctx context.Context) error { return store.Put(ctx, pages) }) == nil
 }
@@ -171,7 +192,7 @@ func encodeNotes(c clock, now time.Time, told []affinity.Note) []byte {
 		n := &told[i]
 		out = binary.BigEndian.AppendUint64(out, n.Conversation[0])
 		out = binary.BigEndian.AppendUint64(out, n.Conversation[1])
-		out = binary.BigEndian.AppendUint32(out, uint32(min(max(now.UnixMilli()-n.At, 0), 1<<32-1))) //nolint:gosec // within its bounds
+		out = binary.BigEndian.AppendUint32(out, uint32(min(max(now.UnixMilli()-n.At, 0), 1<<32-1)))
 		out = binary.BigEndian.AppendUint32(out, n.Target)
 		out = binary.BigEndian.AppendUint16(out, n.Credential)
 	}

@@ -2,7 +2,9 @@ package replica
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,6 +52,8 @@ type Options struct {
 	Averages Averages
 	// Memory of conversations is shared, too; nil: it is not.
 	Memory Memory
+	// Answers in memory are forgotten when they were deleted elsewhere; nil: there are none.
+	Answers Answers
 	// Interval is R61's sync_interval.
 	Interval time.Duration
 	// Told hears that the store is reached, or lost and why: once a change (R64). Calls come one at a time. nil: nobody.
@@ -71,11 +75,14 @@ type Fleet struct {
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
+	open    chan struct{} // closed when the store is open
 	ready   chan struct{} // closed when the first read is done, or failed
 	once    sync.Once
 
-	pushing chan struct{} // has an element during a push
-	telling telling       // of the rounds
+	pushing  chan struct{} // has an element during a push
+	saying   sync.Mutex    // held while Told is called; taken before mu
+	telling  telling       // of the rounds
+	deleting deleting      // of the rounds
 
 	mu       sync.Mutex // guards what follows; never held during I/O, nor while guards are asked
 	store    Store
@@ -114,10 +121,9 @@ func New(o Options) *Fleet {
 		o.Told = func(bool, error) {}
 	}
 	f := &Fleet{
-		o: o, push: make(chan struct{}, 1), claim: make(chan struct{}, 1), sync: make(chan struct{}, 1), inbox: make(chan Page, inboxSize),
-		pushing: make(chan struct{}, 1),
-		ready:   make(chan struct{}), peers: map[string]*peer{}, orders: map[string]heardOrder{},
-		leases: map[string]time.Time{}, held: map[string]bool{},
+		o: o, push: make(chan struct{}, 1), claim: make(chan struct{}, 1), sync: make(chan struct{}, 1), pushing: make(chan struct{}, 1),
+		inbox: make(chan Page, inboxSize), open: make(chan struct{}), ready: make(chan struct{}),
+		peers: map[string]*peer{}, orders: map[string]heardOrder{}, leases: map[string]time.Time{}, held: map[string]bool{},
 	}
 	f.providers.Store(&map[string]*shared{})
 	f.patience.reset()
@@ -138,7 +144,8 @@ func (f *Fleet) Apply(providers []Provider) {
 			continue
 		}
 		came = true
-		next[p.Name] = &shared{Provider: p, behind: f.sequence > 0} // a page may stand that is of one before it
+		maps.DeleteFunc(f.orders, func(key string, _ heardOrder) bool { return strings.HasPrefix(key, orderKey(p.Name, "")) }) // they are not in force there
+		next[p.Name] = &shared{Provider: p, behind: f.sequence > 0}                                                            // a page may stand that is of one before it
 	}
 	f.providers.Store(&next)
 	if came {

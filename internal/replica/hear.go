@@ -2,12 +2,16 @@ package replica
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 )
 
 const (
 	// inboxSize is how many pages may be heard and not yet taken. What is more is read in the next round.
 	inboxSize = 1024
+	// portion is how many rows guards are given at once, so that no request waits for long meanwhile.
+	portion = 64
 	// Watching is begun again after so long, and after twice as long each time that it fails at once.
 	minWatchPause, maxWatchPause = 100 * time.Millisecond, 10 * time.Second
 )
@@ -15,18 +19,17 @@ const (
 // watches hears what others say at once (R61).
 func (f *Fleet) watches(ctx context.Context) {
 	wait := minWatchPause
+	select {
+	case <-f.open:
+	case <-ctx.Done():
+		return
+	}
+	f.mu.Lock()
+	store := f.store
+	f.mu.Unlock()
 	for {
-		f.mu.Lock()
-		store := f.store
-		f.mu.Unlock()
-		if store == nil {
-			if !pause(ctx, minWatchPause) {
-				return
-			}
-			continue
-		}
 		began := time.Now()
-		err := store.Watch(ctx, func() { poke(f.sync) }, f.overhear) // what was put before it began to hear is read
+		err := f.watch(ctx, store)
 		if ctx.Err() != nil {
 			return
 		}
@@ -44,6 +47,22 @@ func (f *Fleet) watches(ctx context.Context) {
 		}
 		wait = min(2*wait, maxWatchPause)
 	}
+}
+
+// errNotReady ends a watch that does not begin.
+var errNotReady = errors.New("the store does not begin to tell what is put")
+
+// watch is one watch, which must begin to hear in time. What was put before is read then.
+func (f *Fleet) watch(ctx context.Context, store Store) error {
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(maxPatience, func() { cancel(errNotReady) })
+	defer late.Stop()
+	err := store.Watch(within, func() { late.Stop(); poke(f.sync) }, f.overhear)
+	if cause := context.Cause(within); errors.Is(cause, errNotReady) {
+		return errNotReady
+	}
+	return err
 }
 
 // overhear takes a page without waiting; one for which there is no room is read in the next round.
@@ -67,7 +86,9 @@ func (f *Fleet) takes(ctx context.Context) {
 				f.hearGuards(&p, false)
 			case Orders:
 				f.hearOrder(&p)
-			case Latencies: // they are quiet, and read
+			case Deletions:
+				f.hearDeletions(&p)
+			case Latencies, Conversations, Remembered: // they are quiet, and read
 			}
 		case <-ctx.Done():
 			return
@@ -101,16 +122,18 @@ func (f *Fleet) hearGuards(p *Page, start bool) {
 	if !ok {
 		rows = nil
 	}
-	from.pages[p.Key] = heardPage{sequence: p.Sequence, blocks: blocksOf(p.Key, now, rows)}
+	from.pages[p.Key] = heardPage{sequence: p.Sequence, blocks: blocksOf(p.Key, now, rows), passed: !alive && len(rows) > 0}
 	f.mu.Unlock()
 	if len(rows) == 0 {
 		return
 	}
-	if start {
-		s.Guards.Restore(now, rows)
-	}
-	if alive {
-		s.Guards.Absorb(now, rows)
+	for some := range slices.Chunk(rows, portion) {
+		if start {
+			s.Guards.Restore(now, some)
+		}
+		if alive {
+			s.Guards.Absorb(now, some)
+		}
 	}
 	poke(f.claim)
 }

@@ -33,6 +33,7 @@ const (
 type guardsBody struct {
 	Version int       `json:"v"`
 	Of      string    `json:"of,omitempty"`
+	Base    int64     `json:"b,omitempty"` // of the store's clock, in Unix milliseconds: the rows' times are so long after it; 0 is none
 	Rows    []rowBody `json:"r"`
 }
 
@@ -42,7 +43,7 @@ type rowBody struct {
 	Secret     uint32 `json:"k,omitempty"`
 	Model      string `json:"m,omitempty"`
 	Failures   int    `json:"f,omitempty"`
-	FailedAt   int64  `json:"l,omitempty"` // times are of the store's clock, in Unix milliseconds
+	FailedAt   int64  `json:"l,omitempty"` // times are milliseconds after the body's base
 	Since      int64  `json:"s,omitempty"`
 	Until      int64  `json:"u,omitempty"`
 	Named      bool   `json:"n,omitempty"`
@@ -75,15 +76,15 @@ func encodeRows(c clock, of string, rows []resilience.Row) []byte {
 	if len(rows) == 0 {
 		return nil
 	}
-	for most := maxRows; ; most /= 2 {
+	for most := maxRows; ; most -= most/16 + 1 {
 		if len(rows) > most {
 			rows = slices.Clone(rows)
 			slices.SortStableFunc(rows, func(a, b resilience.Row) int { return b.Until.Compare(a.Until) })
 			rows = rows[:most]
 		}
-		body := guardsBody{Version: pageVersion, Of: of, Rows: make([]rowBody, len(rows))}
+		body := guardsBody{Version: pageVersion, Of: of, Base: baseOf(c, rows), Rows: make([]rowBody, len(rows))}
 		for i := range rows {
-			body.Rows[i] = encodeRow(c, &rows[i])
+			body.Rows[i] = encodeRow(c, body.Base, &rows[i])
 		}
 		text, err := json.Marshal(&body)
 		if err != nil {
@@ -95,15 +96,34 @@ func encodeRows(c clock, of string, rows []resilience.Row) []byte {
 	}
 }
 
-func encodeRow(c clock, r *resilience.Row) rowBody {
+// baseOf is a moment before all that rows tell of.
+func baseOf(c clock, rows []resilience.Row) (base int64) {
+	for i := range rows {
+		r := &rows[i]
+		for _, at := range [...]time.Time{r.FailedAt, r.Since, r.Until, r.ProvedAt} {
+			if ms := stamp(c, at); ms != 0 && (base == 0 || ms <= base) {
+				base = ms - 1
+			}
+		}
+	}
+	return base
+}
+
+func encodeRow(c clock, base int64, r *resilience.Row) rowBody {
+	after := func(at time.Time) int64 {
+		if at.IsZero() {
+			return 0
+		}
+		return stamp(c, at) - base
+	}
 	word := string(r.Reason)
 	if r.Guard == resilience.CircuitBreaker {
 		word = r.Trip
 	}
 	return rowBody{
 		Guard: guardLetters[r.Guard], Credential: r.Credential, Secret: r.Secret, Model: r.Model,
-		Failures: r.Failures, FailedAt: stamp(c, r.FailedAt), Since: stamp(c, r.Since), Until: stamp(c, r.Until), Named: r.Named, Word: word,
-		Level: r.Level, ProvedAt: stamp(c, r.ProvedAt),
+		Failures: r.Failures, FailedAt: after(r.FailedAt), Since: after(r.Since), Until: after(r.Until), Named: r.Named, Word: word,
+		Level: r.Level, ProvedAt: after(r.ProvedAt),
 	}
 }
 
@@ -121,14 +141,14 @@ func decodeRows(c clock, now time.Time, text []byte) (of string, rows []resilien
 		body.Rows = body.Rows[:maxRows]
 	}
 	for i := range body.Rows {
-		if r, sane := decodeRow(c, now, &body.Rows[i]); sane {
+		if r, sane := decodeRow(c, now, body.Base, &body.Rows[i]); sane {
 			rows = append(rows, r)
 		}
 	}
 	return body.Of, rows, true
 }
 
-func decodeRow(c clock, now time.Time, b *rowBody) (r resilience.Row, sane bool) {
+func decodeRow(c clock, now time.Time, base int64, b *rowBody) (r resilience.Row, sane bool) {
 	for guard, letter := range guardLetters {
 		if letter == b.Guard {
 			r.Guard = guard
@@ -139,7 +159,7 @@ func decodeRow(c clock, now time.Time, b *rowBody) (r resilience.Row, sane bool)
 	}
 	r.Credential, r.Secret, r.Model, r.Named = b.Credential, b.Secret, b.Model, b.Named
 	r.Failures, r.Level = min(max(b.Failures, 0), maxCount), min(max(b.Level, 0), maxCount)
-	t := reader{clock: c, now: now, sane: true}
+	t := reader{clock: c, now: now, sane: true, base: base}
 	r.FailedAt, r.Since, r.Until, r.ProvedAt = t.past(b.FailedAt), t.past(b.Since), t.end(b.Until), t.past(b.ProvedAt)
 	if r.Guard == resilience.CircuitBreaker {
 		r.Trip = b.Word
@@ -167,6 +187,7 @@ func stamp(c clock, at time.Time) int64 {
 type reader struct {
 	clock clock
 	now   time.Time
+	base  int64
 	sane  bool // all so far may be true
 }
 
@@ -181,6 +202,11 @@ func (r *reader) within(ms int64, before, after time.Duration) time.Time {
 		return time.Time{}
 	}
 	now := r.clock.theirs(r.now).UnixMilli()
+	if r.base != 0 && (r.base < now-maxPast.Milliseconds() || r.base > now+maxEarly.Milliseconds() || ms < 0 || ms > (maxPast+maxAhead).Milliseconds()) {
+		r.sane = false
+		return time.Time{}
+	}
+	ms += r.base
 	if ms < now-before.Milliseconds() || ms > now+after.Milliseconds() {
 		r.sane = false
 		return time.Time{}

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -45,11 +46,11 @@ func TestRowsThereAndBack(t *testing.T) {
 	if d := cmp.Diff(someRows(), rows); d != "" {
 		t.Error(d)
 	}
-	const golden = `{"v":1,"of":"ab12","r":[` +
-		`{"g":"b","f":5,"l":1782907199000,"s":1782907199000,"u":1782907229000,"w":"failures","e":2},` +
-		`{"g":"b","m":"gpt-4o","f":1,"l":1782907140000,"p":1782903600000},` +
-		`{"g":"c","c":"team","k":3735928559,"s":1782907200000,"u":1782910800000,"n":true,"w":"quota_exhausted","e":1},` +
-		`{"g":"m","m":"m","s":1782907200000,"u":1782907260000,"w":"model_not_found"}]}`
+	const golden = `{"v":1,"of":"ab12","b":1782903599999,"r":[` +
+		`{"g":"b","f":5,"l":3599001,"s":3599001,"u":3629001,"w":"failures","e":2},` +
+		`{"g":"b","m":"gpt-4o","f":1,"l":3540001,"p":1},` +
+		`{"g":"c","c":"team","k":3735928559,"s":3600001,"u":7200001,"n":true,"w":"quota_exhausted","e":1},` +
+		`{"g":"m","m":"m","s":3600001,"u":3660001,"w":"model_not_found"}]}`
 	if string(body) != golden { // other versions of the program read it
 		t.Errorf("the form has changed:\n%s", body)
 	}
@@ -68,6 +69,8 @@ func TestPagesThatAreNotSane(t *testing.T) {
 		rows       int
 	}{
 		{"nothing left to say", ``, true, 0},
+		{"from a base that is none", `{"v":1,"b":9223372036854775807,"r":[{"g":"c","c":"k","s":1,"u":9223372036854775807,"w":"rate_limited"}]}`, true, 0},
+		{"before its base", `{"v":1,"b":1782907199000,"r":[{"g":"c","c":"k","s":-9223372036854775808,"u":10,"w":"rate_limited"}]}`, true, 0},
 		{"no JSON", `{"v":1`, false, 0},
 		{"of a later version", `{"v":2,"r":[{"g":"b","f":1,"l":1782907199000}]}`, false, 0},
 		{"fields of a later program", `{"v":1,"of":"x","new":[1],"r":[{"g":"b","f":1,"l":1782907199000,"new":{}}]}`, true, 1},
@@ -140,6 +143,35 @@ func TestMoreRowsThanAPageHolds(t *testing.T) {
 	if !got[0].Until.Equal(rows[19999].Until) {
 		t.Errorf("the longest block is not there: %+v", got[0])
 	}
+}
+
+// The largest page of docs/fleet.md: 10 keys and 200 models, all at rest, each by itself, and each model with a breaker of its own.
+func TestLargestPage(t *testing.T) {
+	t.Parallel()
+	now := noon.Add(10 * time.Minute)
+	var rows []resilience.Row
+	for k := range 10 {
+		key := fmt.Sprintf("key-%d", k)
+		rows = append(rows, resilience.Row{
+			Guard: resilience.CredentialCooldownGuard, Credential: key, Secret: 1 << 31, Since: now, Until: now.Add(time.Hour), Reason: resilience.RateLimited, Level: 3,
+		})
+		for m := range 200 {
+			rows = append(rows, resilience.Row{
+				Guard: resilience.ModelLockoutGuard, Credential: key, Secret: 1 << 31, Model: fmt.Sprintf("vendor/model-%03d", m), Since: now,
+				Until: now.Add(time.Hour), Reason: resilience.ModelLimited, Level: 3,
+			})
+		}
+	}
+	for m := range 200 {
+		rows = append(rows, resilience.Row{
+			Guard: resilience.CircuitBreaker, Model: fmt.Sprintf("vendor/model-%03d", m), Failures: 5, FailedAt: now, Since: now, Until: now.Add(time.Minute), Trip: "failures",
+		})
+	}
+	body := encodeRows(here(), "ab12cd34", rows)
+	if _, got, ok := decodeRows(here(), now, body); !ok || len(got) != len(rows) {
+		t.Errorf("%t: %d of %d rows in %d bytes", ok, len(got), len(rows), len(body))
+	}
+	t.Logf("%d rows, %d bytes", len(rows), len(body))
 }
 
 func FuzzPages(f *testing.F) {

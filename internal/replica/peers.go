@@ -24,6 +24,7 @@ type peer struct {
 type heardPage struct {
 	sequence uint64
 	blocks   []Block
+	passed   bool // it was not believed, since who said it was silent
 }
 
 // Block is something that an instance itself saw blocked.
@@ -55,8 +56,24 @@ func (f *Fleet) forget() {
 	}
 }
 
+// believe makes those pages news again that were passed over, and says whether there are any: who said them lives.
+func (p *peer) believe() (any bool) {
+	for key, page := range p.pages {
+		if page.passed {
+			p.pages[key], any = heardPage{blocks: page.blocks}, true
+		}
+	}
+	return any
+}
+
 // silence is how long an instance may show no sign of life (R63).
 func (f *Fleet) silence() time.Duration { return silentAfter * f.o.Interval }
+
+// fresh says whether something was less than so long ago. What is of the future, by more than clocks may be wrong by, is of a clock that was set back since.
+func fresh(now, at time.Time, bound time.Duration) bool {
+	age := now.Sub(at)
+	return age < bound && age > -maxEarly
+}
 
 // members hears who is there.
 func (f *Fleet) members(ctx context.Context, store Store) error {
@@ -83,13 +100,16 @@ func (f *Fleet) members(ctx context.Context, store Store) error {
 		}
 		there[m.ID] = true
 		p.member, p.seen = m, m.Seen
-		p.silent = m.Left || now.Sub(m.Seen) >= f.silence()
+		p.silent = m.Left || !fresh(now, m.Seen, f.silence())
 		if !p.silent {
 			others++
+			if p.believe() {
+				f.rounds.readAt = time.Time{}
+			}
 		}
 	}
 	for id, p := range f.peers {
-		if !there[id] && now.Sub(p.seen) >= f.silence() {
+		if !there[id] && !fresh(now, p.seen, f.silence()) {
 			delete(f.peers, id)
 		}
 	}
@@ -97,16 +117,14 @@ func (f *Fleet) members(ctx context.Context, store Store) error {
 	return nil
 }
 
-// alive says whether who wrote a page still lives, or lived when it was put: at is by the store's clock. It requires the lock.
+// alive says whether who wrote a page still lives, or has said it so lately that it counts though it has left: at is by the store's
+// clock. It requires the lock.
 func (f *Fleet) alive(p *peer, at time.Time) bool {
 	now := f.clock.theirs(f.o.Now())
-	if p.member.Left {
-		return false
-	}
 	if p.member.ID != "" && !p.silent {
 		return true
 	}
-	return now.Sub(at) < f.silence()
+	return fresh(now, at, f.silence())
 }
 
 // saidBefore says whether a living instance has said that the same guard blocks about as long. It requires the lock.
@@ -197,11 +215,11 @@ func (f *Fleet) gone(pages []Page) []string {
 		p := &pages[i]
 		known[p.Instance] = true
 		_, rows, ok := decodeRows(f.clock, local, p.Body)
-		running := !ok && now.Sub(p.At) < keptUnread
+		running := !ok && fresh(now, p.At, keptUnread)
 		for j := range rows {
 			running = running || tells(&rows[j], local)
 		}
-		keep[p.Instance] = keep[p.Instance] || running || now.Sub(p.At) < f.silence() && !f.left(p.Instance)
+		keep[p.Instance] = keep[p.Instance] || running || fresh(now, p.At, f.silence()) && !f.left(p.Instance)
 	}
 	var out []string
 	for id := range known {

@@ -46,16 +46,13 @@ var (
 // line is an instance's way to the store, with its faults.
 type line struct {
 	replica.Store
-	mu     sync.Mutex
-	err    error
-	mute   bool
-	delay  time.Duration
-	lose   float64 // share of messages that are lost, and that come twice
-	twice  float64
-	heard  int
-	claims int
-	beats  int
-	cut    chan struct{} // closed to cut a watch
+	mu    sync.Mutex
+	err   error
+	mute  bool
+	delay time.Duration
+	lose  float64 // share of messages that are lost, and that come twice
+	twice float64
+	cut   chan struct{} // closed to cut a watch
 }
 
 var errDown = errors.New("connection refused")
@@ -90,9 +87,6 @@ func (l *line) set(what func(*line)) {
 }
 
 func (l *line) Beat(ctx context.Context, m replica.Member) (time.Time, error) {
-	l.mu.Lock()
-	l.beats++
-	l.mu.Unlock()
 	if err := l.pass(ctx); err != nil {
 		return time.Time{}, err
 	}
@@ -121,9 +115,6 @@ func (l *line) Read(ctx context.Context, topic replica.Topic, since time.Time, l
 }
 
 func (l *line) Claim(ctx context.Context, lease, holder string, life time.Duration) (bool, error) {
-	l.mu.Lock()
-	l.claims++
-	l.mu.Unlock()
 	if err := l.pass(ctx); err != nil {
 		return false, err
 	}
@@ -153,8 +144,6 @@ func (l *line) Watch(ctx context.Context, ready func(), heard func(replica.Page)
 	l.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stop := context.AfterFunc(ctx, func() {})
-	defer stop()
 	go func() {
 		select {
 		case <-cut:
@@ -164,7 +153,6 @@ func (l *line) Watch(ctx context.Context, ready func(), heard func(replica.Page)
 	}()
 	err := l.Store.Watch(ctx, ready, func(p replica.Page) {
 		l.mu.Lock()
-		l.heard++
 		lost, again := rand.Float64() < l.lose, rand.Float64() < l.twice
 		l.mu.Unlock()
 		if lost {

@@ -30,6 +30,7 @@ type rounds struct {
 	read    bool      // everything was read at least once
 	readAt  time.Time // up to where pages were read, by the store's clock
 	orderAt time.Time // the same of orders
+	beatAt  time.Time // when it last said that this instance lives; of the goroutine of the rounds alone
 
 	paceAt   time.Time // when averages are due
 	paceRead time.Time // up to where they were read
@@ -77,6 +78,9 @@ func (f *Fleet) round(ctx context.Context) error {
 		}
 	}
 	readAll := whole && !f.o.Now().Before(f.rounds.wholeAt)
+	if readAll {
+		f.rounds.whole = false // what asks for it from now on is not served by this round
+	}
 	f.mu.Unlock()
 	if readAll || n%scale == 0 {
 		if err := f.members(ctx, store); err != nil {
@@ -100,21 +104,22 @@ func (f *Fleet) round(ctx context.Context) error {
 	if err := f.put(ctx, store, how); err != nil {
 		return err
 	}
-	if err := f.exchange(ctx, store); err != nil {
-		return err
-	}
-	if err := f.converse(ctx, store); err != nil {
-		return err
-	}
+	rest := []func(context.Context, Store) error{f.exchange, f.converse, f.forgetAnswers}
 	if n%refreshEvery == 1 {
-		if err := f.sweep(ctx, store); err != nil {
+		rest = append(rest, f.sweep)
+	}
+	for _, step := range rest {
+		if err := f.still(ctx, store); err != nil {
+			return err
+		}
+		if err := step(ctx, store); err != nil {
 			return err
 		}
 	}
 	f.mu.Lock()
 	if readAll {
 		f.rounds.read = true
-		f.rounds.whole = f.state.errors != errors // something failed meanwhile: once more
+		f.rounds.whole = f.rounds.whole || f.state.errors != errors // something failed meanwhile: once more
 	}
 	f.mu.Unlock()
 	return nil
@@ -128,16 +133,23 @@ func (f *Fleet) opened(ctx context.Context) (Store, error) {
 	if store != nil {
 		return store, nil
 	}
+	var opened Store
 	err := f.call(ctx, func(ctx context.Context) (err error) {
-		store, err = f.o.Open(ctx)
+		if store, err = f.o.Open(ctx); err == nil {
+			opened = store
+		}
 		return err
 	})
 	if err != nil {
+		if opened != nil { // too late: nobody wants it any more
+			_ = opened.Close()
+		}
 		return nil, err
 	}
 	f.mu.Lock()
 	f.store = store
 	f.mu.Unlock()
+	close(f.open)
 	return store, nil
 }
 
@@ -148,6 +160,7 @@ func (f *Fleet) beat(ctx context.Context, store Store) error {
 	self := f.self()
 	err := f.call(ctx, func(ctx context.Context) (err error) {
 		sent = f.o.Now()
+		f.rounds.beatAt = sent
 		at, err = store.Beat(ctx, self)
 		return err
 	})
@@ -163,6 +176,14 @@ func (f *Fleet) beat(ctx context.Context, store Store) error {
 	}
 	f.mu.Unlock()
 	return nil
+}
+
+// still says that this instance lives amid a round that a slow store makes long, lest the others take it for silent.
+func (f *Fleet) still(ctx context.Context, store Store) error {
+	if f.o.Now().Sub(f.rounds.beatAt) < 2*f.o.Interval {
+		return nil
+	}
+	return f.beat(ctx, store)
 }
 
 // self is this instance as the others are told of it, by the store's clock once that is known.
@@ -209,8 +230,9 @@ func (f *Fleet) readGuards(ctx context.Context, store Store, all bool) error {
 	return nil
 }
 
-// overlap is how far back pages are read again: one may have come to stand later than the time that it bears.
-func (f *Fleet) overlap() time.Duration { return f.o.Interval + time.Second }
+// overlap is how far back pages are read again: one may have come to stand later than the time that it bears, as long as a Put may
+// take.
+func (f *Fleet) overlap() time.Duration { return maxPatience }
 
 func (f *Fleet) readOrders(ctx context.Context, store Store, all bool) error {
 	f.mu.Lock()

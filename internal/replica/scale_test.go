@@ -240,7 +240,7 @@ func TestScale(t *testing.T) {
 					t.Errorf("%d of %d instances hold it back", open.Load(), n)
 				}
 				within(t, "calls of an outage", r.calls, b.calls()+3*b.n/20+b.n/(b.i*b.s))
-				within(t, "pages read in an outage", r.read, (b.averages()*33)+b.n*min(b.n, 50)/b.i*2.2)
+				within(t, "pages read in an outage", r.read, (b.averages()*33)+b.n*min(b.n, 50)/b.i*(1+10/b.i))
 				within(t, "pages heard in an outage", r.heard, b.n*4/20)
 				within(t, "probes", probes, 3)
 				time.Sleep(time.Second)

@@ -13,7 +13,11 @@ type patience struct{ limit time.Duration }
 const (
 	minPatience = 2 * time.Second
 	maxPatience = 10 * time.Second
+	// tolerance is how long after its limit a call may end. One that takes longer hangs, in a disk for instance.
+	tolerance = 5 * time.Second
 )
+
+var errStuck = errors.New("a call to the store does not end")
 
 func (p *patience) reset() { p.limit = minPatience }
 
@@ -45,7 +49,13 @@ func (f *Fleet) call(ctx context.Context, what func(context.Context) error) erro
 	f.mu.Unlock()
 	within, cancel := context.WithTimeout(ctx, limit)
 	start := time.Now()
+	stuck := time.AfterFunc(limit+tolerance, func() { // nothing else would say so
+		if ctx.Err() == nil {
+			f.lost(errStuck)
+		}
+	})
 	err := what(within)
+	stuck.Stop()
 	took := time.Since(start)
 	cancel()
 	if ctx.Err() != nil {
@@ -62,6 +72,8 @@ func (f *Fleet) call(ctx context.Context, what func(context.Context) error) erro
 
 // lost says that the store did not do what it was asked.
 func (f *Fleet) lost(err error) {
+	f.saying.Lock()
+	defer f.saying.Unlock()
 	f.mu.Lock()
 	f.state.errors++
 	f.state.problem = err.Error()
@@ -80,6 +92,8 @@ func (f *Fleet) lost(err error) {
 // synced says that a whole round went well.
 func (f *Fleet) synced() {
 	now := f.o.Now()
+	f.saying.Lock()
+	defer f.saying.Unlock()
 	f.mu.Lock()
 	f.state.lastSync = now
 	tell := !f.state.reached

@@ -5,20 +5,23 @@ import (
 	"time"
 )
 
-// stopBound is how long the last words to the store may take; leaveBound if it is not reached anyway.
+// stopBound is how long the last words to the store may take; leaveBound if it is not reached anyway. Calls whose contexts
+// have ended, and the store's Close, get endBound beyond: who hangs then is left behind.
 const (
 	stopBound  = 3 * time.Second
 	leaveBound = 500 * time.Millisecond
+	endBound   = time.Second
 )
 
 // Stop ends replication: what was not said yet is said, leases are given back, and the others are told that this instance has
-// left. It takes at most 3 s, or until ctx ends. It may be called more than once, and without a Start.
+// left. That takes at most 3 s, or until ctx ends; letting go of the store takes 3 s more at most, whatever that hangs in. It may be
+// called more than once, and without a Start.
 func (f *Fleet) Stop(ctx context.Context) {
 	if f.stop == nil {
 		return
 	}
 	f.stop()
-	f.running.Wait()
+	ended := within(endBound, f.running.Wait)
 	f.mu.Lock()
 	store, reached := f.store, f.state.reached
 	f.store = nil
@@ -31,10 +34,27 @@ func (f *Fleet) Stop(ctx context.Context) {
 	if !reached {
 		bound = leaveBound
 	}
-	last, cancel := context.WithTimeout(ctx, bound)
-	defer cancel()
-	f.leave(last, store)
-	_ = store.Close() // there is nobody left to hear of it
+	if ended { // else the rounds may go on, and the store would say nothing anyway
+		last, cancel := context.WithTimeout(ctx, bound)
+		end, _ := last.Deadline()
+		within(time.Until(end)+endBound, func() { f.leave(last, store) })
+		cancel()
+	}
+	within(endBound, func() { _ = store.Close() }) // there is nobody left to hear of it
+}
+
+// within does something, and says whether it ended in time.
+func within(bound time.Duration, what func()) bool {
+	done := make(chan struct{})
+	go func() { defer close(done); what() }()
+	late := time.NewTimer(bound)
+	defer late.Stop()
+	select {
+	case <-done:
+		return true
+	case <-late.C:
+		return false
+	}
 }
 
 // leave says goodbye. What blocks is left behind for the next start (R65), and what conversations it remembers; else nothing of this instance is.

@@ -34,6 +34,7 @@ func (m *Machine) take(now time.Time, rows []Row, restore bool, eff []Effect) []
 			}
 		}
 	}
+	full := false // of lockouts: to find out takes a look at all of them
 	for i := range rows {
 		r := &rows[i]
 		switch r.Guard {
@@ -44,7 +45,7 @@ func (m *Machine) take(now time.Time, rows []Row, restore bool, eff []Effect) []
 				eff = m.takeBlock(now, &m.credentials[c].cooldown, r, c, restore, eff)
 			}
 		case ModelLockoutGuard:
-			eff = m.takeLockout(now, r, restore, eff)
+			eff = m.takeLockout(now, r, restore, &full, eff)
 		case None:
 		}
 	}
@@ -135,7 +136,7 @@ func (b *breaker) outlasted(r *Row) bool {
 	return r.Named && !b.named
 }
 
-func (m *Machine) takeLockout(now time.Time, r *Row, restore bool, eff []Effect) []Effect {
+func (m *Machine) takeLockout(now time.Time, r *Row, restore bool, full *bool, eff []Effect) []Effect {
 	if len(r.Model) > maxModelName || m.settings.ModelLockout.Base <= 0 || !now.Before(r.Until) {
 		return eff
 	}
@@ -148,7 +149,7 @@ func (m *Machine) takeLockout(now time.Time, r *Row, restore bool, eff []Effect)
 	}
 	l, known := m.lockouts[key]
 	if !known {
-		if !m.spare(now) {
+		if *full = *full || !m.spare(now); *full {
 			return eff
 		}
 		l = new(penalty)

@@ -257,9 +257,32 @@ func (r *Resolution) Join(next *Resolution) {
 			next.Targets[i].Unlisted = !next.Targets[i].Rule
 		}
 	}
+	r.adopt(next)
 	r.Targets, r.mine = appendOthers(slices.Clip(r.Targets), next.Targets), true
 	r.On = appendOthers(slices.Clip(r.On), next.On)
 	r.Dropped = append(r.Dropped, next.Dropped...)
+}
+
+// adopt takes over the groups of another resolution, whose targets get their numbers here.
+func (r *Resolution) adopt(next *Resolution) {
+	if len(next.Groups) == 0 {
+		return
+	}
+	n := uint16(len(r.Groups)) //nolint:gosec // a model has no more targets than fit
+	r.Groups = append(slices.Clip(r.Groups), next.Groups...)
+	for i := range r.Groups[n:] {
+		if g := &r.Groups[int(n)+i]; g.Within != 0 {
+			g.Within += n
+		}
+	}
+	for _, list := range []*[]Target{&next.Targets, &next.On} {
+		*list = slices.Clone(*list) // they may belong to the table
+		for i := range *list {
+			if t := &(*list)[i]; t.Group != 0 {
+				t.Group += n
+			}
+		}
+	}
 }
 
 // appendOthers appends the targets that are not there. One may be there for each refusal.

@@ -204,6 +204,32 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// The targets of another model keep their groups, and the table's lists stay as they are.
+func TestJoinGroups(t *testing.T) {
+	t.Parallel()
+	r := Resolution{Targets: []Target{{Provider: "a", Group: 1}, {Provider: "b"}}, Groups: []Group{{Name: "own"}}}
+	theirs := []Target{{Provider: "c"}, {Provider: "d", Group: 1}, {Provider: "e", Group: 2}, {Provider: "b", Group: 2}}
+	groups := []Group{{Name: "outer"}, {Name: "inner", Within: 1}}
+	next := Resolution{Targets: theirs, Groups: groups}
+	r.Join(&next)
+	in := func(t *Target) (names string) {
+		for g := t.Group; g != 0; g = r.Groups[g-1].Within {
+			names += " " + r.Groups[g-1].Name
+		}
+		return t.Provider + names
+	}
+	var got []string
+	for i := range r.Targets {
+		got = append(got, in(&r.Targets[i]))
+	}
+	if text := strings.Join(got, ", "); text != "a own, b, c, d outer, e inner outer" {
+		t.Error(text)
+	}
+	if theirs[1].Group != 1 || groups[1].Within != 1 {
+		t.Error("the table was changed")
+	}
+}
+
 // Whatever is asked, nothing is left that a policy refuses, nothing falls that everything allows, and both keep their order.
 func TestFilterHolds(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,8 @@ type SyncState struct {
 	Errors    uint64        // calls that failed so far
 	Lag       time.Duration // since the last whole exchange
 	Instances int           // that are alive, this one among them
+	// Answers and Conversations are how many did not get there, because they were too many or it did not take them.
+	Answers, Conversations uint64
 }
 
 // ProviderState is one provider at the time of a scrape.
@@ -42,6 +44,7 @@ type liveCollector struct {
 	live                                      Live
 	breaker, blocked, health, inFlight, lines *prometheus.Desc
 	reached, syncErrors, syncLag, instances   *prometheus.Desc
+	unshared                                  *prometheus.Desc
 }
 
 func newLiveCollector(live Live) *liveCollector {
@@ -60,12 +63,13 @@ func newLiveCollector(live Live) *liveCollector {
 		syncErrors: desc("state_sync_errors_total", "Calls to the store of the state that failed."),
 		syncLag:    desc("state_sync_lag_seconds", "Time since everything was last exchanged with the store of the state."),
 		instances:  desc("state_instances", "Instances of the fleet that are alive, as far as this one knows, itself among them."),
+		unshared:   desc("state_unshared_total", "Answers that are kept, and conversations, that did not get to the store of the state.", "kind"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *liveCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.breaker, c.blocked, c.health, c.inFlight, c.lines, c.reached, c.syncErrors, c.syncLag, c.instances} {
+	for _, d := range []*prometheus.Desc{c.breaker, c.blocked, c.health, c.inFlight, c.lines, c.reached, c.syncErrors, c.syncLag, c.instances, c.unshared} {
 		to <- d
 	}
 }
@@ -90,6 +94,8 @@ func (c *liveCollector) Collect(to chan<- prometheus.Metric) {
 		gauge(c.syncLag, s.Lag.Seconds())
 		gauge(c.instances, float64(s.Instances))
 		to <- prometheus.MustNewConstMetric(c.syncErrors, prometheus.CounterValue, float64(s.Errors))
+		to <- prometheus.MustNewConstMetric(c.unshared, prometheus.CounterValue, float64(s.Answers), "answer")
+		to <- prometheus.MustNewConstMetric(c.unshared, prometheus.CounterValue, float64(s.Conversations), "conversation")
 	}
 	if c.live.Providers == nil {
 		return

@@ -1,9 +1,11 @@
 // Package threads keeps the answers of clients that speak of earlier ones by id (the Responses API's
 // previous_response_id), where the provider that gave them has no store of its own; and remembers which provider has
-// the others. It owns the memory's bounds and who may read what. It must not know HTTP, JSON's meaning, or how an
-// answer was found.
+// the others. It owns the memory's bounds, what is archived and when the archive is asked, and who may read what. It must not know HTTP, JSON's
+// meaning, how an answer was found, or how an archive keeps it.
 //
-// It lives in this process's memory alone: an answer is gone with a restart, and clients are told so by a clear error.
+// What it has is in this process's memory. With an archive (Archive), answers are also written there, after the request and beside it, and one that is not in memory
+// is looked for there: a wait of Patience at most, for a request that else would fail. Without, an answer is gone with a restart, and clients are told so by a
+// clear error.
 package threads
 
 import (
@@ -11,6 +13,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -44,11 +47,15 @@ const maxTurns = 10_000
 
 // Store keeps answers. Safe for concurrent use.
 type Store struct {
-	limits Limits
+	limits    Limits
+	behind    *behind       // nil: there is no archive
+	reads     chan struct{} // holds an element for each read of it
+	restUntil atomic.Int64  // nobody asks it before, in Unix nanoseconds
 
 	mu      sync.Mutex
 	entries map[key]*list.Element
 	shelves map[string]*shelf // by owner; none is empty
+	deleted []Deletion        // and not yet told
 	bytes   int
 }
 
@@ -73,9 +80,19 @@ func New(l Limits) *Store {
 }
 
 // Put keeps an answer for its owner (a caller's key by name, or empty). One that is larger than a quarter of the whole
-// store is not kept.
+// memory is not kept there.
 func (s *Store) Put(now time.Time, owner string, a *Answer) {
-	if a.ID == "" || a.size() > s.limits.Bytes/4 {
+	if a.ID == "" {
+		return
+	}
+	s.keep(now, owner, a)
+	if s.behind != nil {
+		s.behind.add(job{key{owner, a.ID}, a})
+	}
+}
+
+func (s *Store) keep(now time.Time, owner string, a *Answer) {
+	if a.size() > s.limits.Bytes/4 {
 		return
 	}
 	s.mu.Lock()
@@ -108,30 +125,58 @@ func (s *Store) fullest(owner string) *shelf {
 	return most
 }
 
-// Get gives an answer of its owner.
-func (s *Store) Get(now time.Time, owner, id string) (*Answer, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.get(now, key{owner, id})
+// Get gives an answer of its owner. One that is not in memory is looked for by w; nil: it is not.
+func (s *Store) Get(now time.Time, w *Search, owner, id string) (*Answer, bool) {
+	k := key{owner, id}
+	if a, ok := s.have(now, k); ok {
+		return a, true
+	}
+	return s.fetch(now, w, k)
 }
 
-// Peek is Get that leaves no trace: the answer does not count as used.
-func (s *Store) Peek(now time.Time, owner, id string) (*Answer, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.entries[key{owner, id}]
-	if e == nil {
+// fetch finds an answer in the archive, and keeps it in memory.
+func (s *Store) fetch(now time.Time, w *Search, k key) (*Answer, bool) {
+	found := s.find(w, k, 1, 0)
+	if len(found) == 0 {
 		return nil, false
 	}
-	kept := e.Value.(*entry)
-	return kept.answer, now.Before(kept.until)
+	s.keep(now, k.owner, found[0])
+	return found[0], true
 }
 
-// Delete forgets an answer; false: there was none.
-func (s *Store) Delete(now time.Time, owner, id string) bool {
+func (s *Store) have(now time.Time, k key) (*Answer, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.get(now, k)
+}
+
+// Peek is Get that leaves no trace: the answer does not count as used, and one that was found elsewhere is not kept.
+func (s *Store) Peek(now time.Time, w *Search, owner, id string) (*Answer, bool) {
 	k := key{owner, id}
+	s.mu.Lock()
+	e := s.entries[k]
+	s.mu.Unlock()
+	if e != nil {
+		kept := e.Value.(*entry)
+		if now.Before(kept.until) {
+			return kept.answer, true
+		}
+	}
+	if found := s.find(w, k, 1, 0); len(found) > 0 {
+		return found[0], true
+	}
+	return nil, false
+}
+
+// Delete forgets an answer, here and in the archive; false: there was none here.
+func (s *Store) Delete(now time.Time, owner, id string) bool {
+	k := key{owner, id}
+	if s.behind != nil {
+		s.behind.add(job{key: k})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noteDeletion(k)
 	if _, ok := s.get(now, k); !ok {
 		return false
 	}
@@ -147,14 +192,24 @@ var (
 
 // History gives the items of a conversation up to and with the answer id, oldest first: each turn's input and output
 // as raw JSON arrays, of at most so many bytes in all (ErrLong). With ErrGone, missing names the first earlier answer
-// that is kept no more.
-func (s *Store) History(now time.Time, owner, id string, most int64) (items [][]byte, missing string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// that is kept no more. Turns that are not in memory are looked for by w, many at a time.
+func (s *Store) History(now time.Time, w *Search, owner, id string, most int64) (items [][]byte, missing string, err error) {
 	size := int64(0)
+	var found []*Answer // what was read and does not lie behind yet, latest first
 	for range maxTurns {
-		a, found := s.get(now, key{owner, id})
-		if !found || a.Provider != "" {
+		k := key{owner, id}
+		a, ok := s.have(now, k)
+		if !ok && (len(found) == 0 || found[0].ID != id) {
+			found = s.find(w, k, readTurns, int(min(most-size, readBytes)))
+		}
+		if len(found) > 0 && found[0].ID == id {
+			if !ok {
+				a, ok = found[0], true
+				s.keep(now, owner, a)
+			}
+			found = found[1:]
+		}
+		if !ok || a.Provider != "" {
 			return nil, id, ErrGone
 		}
 		if size += int64(len(a.Output) + len(a.Input)); size > most {

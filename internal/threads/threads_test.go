@@ -26,20 +26,20 @@ func TestHistory(t *testing.T) {
 	s := small()
 	s.Put(t0, "ci", &Answer{ID: "r1", Input: []byte("[1]"), Output: []byte("[2]")})
 	s.Put(t0, "ci", &Answer{ID: "r2", Previous: "r1", Input: []byte("[3]"), Output: []byte("[4]")})
-	items, missing, err := s.History(t0, "ci", "r2", 12)
+	items, missing, err := s.History(t0, nil, "ci", "r2", 12)
 	if d := cmp.Diff([]string{"[1]", "[2]", "[3]", "[4]"}, texts(items)); d != "" || err != nil || missing != "" {
 		t.Fatalf("%s missing %q: %v", d, missing, err)
 	}
-	if _, _, err := s.History(t0, "ci", "r2", 11); !errors.Is(err, ErrLong) {
+	if _, _, err := s.History(t0, nil, "ci", "r2", 11); !errors.Is(err, ErrLong) {
 		t.Fatalf("longer than it may be: %v", err)
 	}
-	if _, missing, err := s.History(t0, "other", "r2", 100); !errors.Is(err, ErrGone) || missing != "r2" {
+	if _, missing, err := s.History(t0, nil, "other", "r2", 100); !errors.Is(err, ErrGone) || missing != "r2" {
 		t.Fatalf("another caller's key reads it: missing %q", missing)
 	}
 	if !s.Delete(t0, "ci", "r1") || s.Delete(t0, "ci", "r1") {
 		t.Fatal("deleted twice, or not at all")
 	}
-	if _, missing, err := s.History(t0, "ci", "r2", 100); !errors.Is(err, ErrGone) || missing != "r1" {
+	if _, missing, err := s.History(t0, nil, "ci", "r2", 100); !errors.Is(err, ErrGone) || missing != "r1" {
 		t.Fatalf("a conversation without its beginning: missing %q: %v", missing, err)
 	}
 }
@@ -49,7 +49,7 @@ func TestHistoryOfAnotherKeeper(t *testing.T) {
 	s := small()
 	s.Put(t0, "", &Answer{ID: "r1", Provider: "openai"})
 	s.Put(t0, "", &Answer{ID: "r2", Previous: "r1"})
-	if _, missing, err := s.History(t0, "", "r2", 100); !errors.Is(err, ErrGone) || missing != "r1" {
+	if _, missing, err := s.History(t0, nil, "", "r2", 100); !errors.Is(err, ErrGone) || missing != "r1" {
 		t.Fatalf("missing %q, %v: the first turn is at the provider", missing, err)
 	}
 }
@@ -59,7 +59,7 @@ func TestHistoryThatBitesItsTail(t *testing.T) {
 	s := small()
 	s.Put(t0, "", &Answer{ID: "r1", Previous: "r2"})
 	s.Put(t0, "", &Answer{ID: "r2", Previous: "r1"})
-	if _, _, err := s.History(t0, "", "r2", 100); !errors.Is(err, ErrLong) {
+	if _, _, err := s.History(t0, nil, "", "r2", 100); !errors.Is(err, ErrLong) {
 		t.Fatal("a circle has a history")
 	}
 }
@@ -68,10 +68,10 @@ func TestAge(t *testing.T) {
 	t.Parallel()
 	s := small()
 	s.Put(t0, "", &Answer{ID: "r1"})
-	if _, ok := s.Get(t0.Add(time.Hour-1), "", "r1"); !ok {
+	if _, ok := s.Get(t0.Add(time.Hour-1), nil, "", "r1"); !ok {
 		t.Fatal("gone too early")
 	}
-	if _, ok := s.Get(t0.Add(time.Hour), "", "r1"); ok || s.bytes != 0 || len(s.shelves) != 0 {
+	if _, ok := s.Get(t0.Add(time.Hour), nil, "", "r1"); ok || s.bytes != 0 || len(s.shelves) != 0 {
 		t.Fatalf("kept too long, or not forgotten whole: %d bytes, %d shelves", s.bytes, len(s.shelves))
 	}
 }
@@ -81,19 +81,19 @@ func TestBounds(t *testing.T) {
 	s := small()
 	for i := range 100 {
 		s.Put(t0, "", &Answer{ID: fmt.Sprint(i), Body: make([]byte, 200)})
-		_, _ = s.Get(t0, "", "0") // in use: it stays
+		_, _ = s.Get(t0, nil, "", "0") // in use: it stays
 		if s.bytes > 4<<10 {
 			t.Fatalf("%d bytes kept", s.bytes)
 		}
 	}
-	if _, ok := s.Get(t0, "", "0"); !ok {
+	if _, ok := s.Get(t0, nil, "", "0"); !ok {
 		t.Error("the one in use was dropped")
 	}
-	if _, ok := s.Get(t0, "", "50"); ok {
+	if _, ok := s.Get(t0, nil, "", "50"); ok {
 		t.Error("an old one is still there")
 	}
 	s.Put(t0, "", &Answer{ID: "huge", Body: make([]byte, 2<<10)})
-	if _, ok := s.Get(t0, "", "huge"); ok {
+	if _, ok := s.Get(t0, nil, "", "huge"); ok {
 		t.Error("one answer took half of the store")
 	}
 	s.Put(t0, "", &Answer{ID: "99"})
@@ -114,10 +114,10 @@ func TestOwnersDoNotPushEachOtherOut(t *testing.T) {
 	for i := range 100 {
 		s.Put(t0, "loud", &Answer{ID: fmt.Sprint(i), Body: make([]byte, 200)})
 	}
-	if _, ok := s.Get(t0, "quiet", "first"); !ok {
+	if _, ok := s.Get(t0, nil, "quiet", "first"); !ok {
 		t.Error("another caller pushed it out")
 	}
-	if _, ok := s.Get(t0, "loud", "99"); !ok {
+	if _, ok := s.Get(t0, nil, "loud", "99"); !ok {
 		t.Error("the newest is not kept")
 	}
 }

@@ -30,6 +30,7 @@ var _ replica.Store = (*Store)(nil)
 func New(now func() time.Time) *Store {
 	return &Store{closed: make(chan struct{}), place: &place{
 		now: now, pages: map[identity]replica.Page{}, members: map[string]replica.Member{}, leases: map[string]lease{}, watchers: map[*watcher]struct{}{},
+		answers: map[answerKey]keptAnswer{},
 	}}
 }
 
@@ -45,6 +46,8 @@ type place struct {
 	members  map[string]replica.Member
 	leases   map[string]lease
 	watchers map[*watcher]struct{}
+	answers  map[answerKey]keptAnswer
+	answered uint64 // how often one was put
 }
 
 // identity is what a page takes the place of.
@@ -183,7 +186,7 @@ func (s *Store) Claim(ctx context.Context, name, holder string, life time.Durati
 	defer p.mu.Unlock()
 	now := p.clock()
 	maps.DeleteFunc(p.leases, func(_ string, l lease) bool { return !now.Before(l.until) })
-	if l, taken := p.leases[name]; taken && l.holder != holder {
+	if l, taken := p.leases[name]; taken && l.holder != holder && l.until.Sub(now) <= life+24*time.Hour { // else of a clock that was set back
 		return false, nil
 	}
 	p.leases[name] = lease{holder: holder, until: now.Add(life)}

@@ -12,6 +12,7 @@ import (
 	"evergate/internal/store/postgres"
 	"evergate/internal/store/storetest"
 	"evergate/internal/testkit/servers"
+	"evergate/internal/threads"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -44,4 +45,17 @@ func TestContract(t *testing.T) {
 		urls[s] = u
 		return s
 	}, storetest.Options{Peer: func(t *testing.T, of replica.Store) replica.Store { return open(t, urls[of]) }})
+}
+
+func TestArchive(t *testing.T) {
+	p := servers.StartPostgres(t)
+	p.Database("gate")
+	n := 0
+	storetest.RunArchive(t, func(t *testing.T, room threads.Room) (one, peer threads.Archive) {
+		n++
+		schema := fmt.Sprintf("a%d", n)
+		p.Exec("gate", `CREATE SCHEMA `+schema+` AUTHORIZATION gate`)
+		u := address("gate", p.Addr(), "schema="+schema)
+		return open(t, u).Answers(room), open(t, u).Answers(room)
+	}, storetest.ArchiveOptions{})
 }

@@ -279,6 +279,41 @@ func TestServerBecomesReadOnly(t *testing.T) {
 	stands(t, s, sequence+1)
 }
 
+// R60: where nothing can be told, because some other program of the database never takes what is told to it, pages are put all the same.
+func TestNothingCanBeTold(t *testing.T) {
+	p, u := start(t)
+	p.Exec("gate", `CREATE SCHEMA mine AUTHORIZATION gate; CREATE SCHEMA full_queue; GRANT USAGE ON SCHEMA full_queue TO gate;
+		CREATE FUNCTION full_queue.pg_notify(text, text) RETURNS void LANGUAGE plpgsql AS
+			$$BEGIN RAISE EXCEPTION 'too many notifications in the NOTIFY queue' USING ERRCODE = 'program_limit_exceeded'; END$$;
+		ALTER ROLE gate SET search_path = full_queue, pg_catalog`)
+	s := open(t, u+"schema=mine")
+	if err := put(t, s, 1); err != nil {
+		t.Fatal(err)
+	}
+	stands(t, s, 1)
+}
+
+// R66: a lease of a clock that was set back is nobody's.
+func TestALeaseOfAWrongClock(t *testing.T) {
+	p, u := start(t)
+	s := open(t, u)
+	claim := func(holder string) bool {
+		t.Helper()
+		got, err := s.Claim(within(t, 5*time.Second), "sweep", holder, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if !claim("a") || claim("b") {
+		t.Fatal("a lease is not one holder's")
+	}
+	p.Exec("gate", `UPDATE gate.evergate_leases SET until = until + 9 * 365 * 86400000000`)
+	if !claim("b") || claim("a") {
+		t.Error("a lease of nine years is still held, or two hold it")
+	}
+}
+
 func TestConnectionIsCut(t *testing.T) {
 	p, _ := start(t)
 	proxy := servers.StartProxy(t, p.Addr())

@@ -2,11 +2,14 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"evergate/internal/replica"
 )
@@ -75,8 +78,20 @@ func (s *Store) putBatch(ctx context.Context, batch []replica.Page) error {
 			notices[i] = notice(p)
 		}
 	}
-	_, err := s.exec(ctx, "put", func(q *sql) string { return q.put }, instances, topics, keys, sequences, bodies, notices)
+	_, err := call(ctx, s, "put", func(ctx context.Context, conn *pgxpool.Conn, q *sql) (bool, error) {
+		_, err := conn.Exec(ctx, q.put, instances, topics, keys, sequences, bodies, notices)
+		if untold(err) {
+			_, err = conn.Exec(ctx, q.put, instances, topics, keys, sequences, bodies, make([]string, n))
+		}
+		return err == nil, err
+	})
 	return err
+}
+
+// untold says that the server's queue of NOTIFY is full, since some session of the database does not take from it. Pages are found by reading then.
+func untold(err error) bool {
+	var said *pgconn.PgError
+	return errors.As(err, &said) && said.Code == "54000" // program_limit_exceeded
 }
 
 // Read takes one round trip.

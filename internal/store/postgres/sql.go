@@ -13,6 +13,7 @@ type sql struct {
 	channel string // of NOTIFY
 
 	put, read, one, beat, members, drop, claim, yield, echo string
+	keep, ended, makeRoom, chain, forget                    string // of answers
 }
 
 // unhurried has the transaction's commit not wait for the disk, and its waiting for locks end. A statement must select from it.
@@ -25,6 +26,7 @@ func statements(schema string) *sql {
 		"{pages}", pgx.Identifier{schema, "evergate_pages"}.Sanitize(),
 		"{members}", pgx.Identifier{schema, "evergate_members"}.Sanitize(),
 		"{leases}", pgx.Identifier{schema, "evergate_leases"}.Sanitize(),
+		"{answers}", pgx.Identifier{schema, "evergate_answers"}.Sanitize(),
 		"{channel}", channel,
 		"{unhurried}", unhurried,
 		"{now}", `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
@@ -52,8 +54,28 @@ RETURNING seen`),
 		claim: fill(`WITH {unhurried},
 gone AS (DELETE FROM {leases} WHERE name IN (SELECT name FROM {leases} WHERE until < {now} - 60000000 AND name <> $1 LIMIT 100 FOR UPDATE SKIP LOCKED))
 INSERT INTO {leases} AS l (name, holder, until) SELECT $1::text, $2::text, {now} + $3::bigint FROM quick
-ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = {now} + $3::bigint WHERE l.holder = excluded.holder OR l.until <= {now}`),
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = {now} + $3::bigint WHERE l.holder = excluded.holder OR l.until <= {now}
+	OR l.until > {now} + $3::bigint + 86400000000`), // of a clock that was set back since
 		yield: fill(`DELETE FROM {leases} WHERE name = $1 AND holder = $2`),
 		echo:  `SELECT pg_notify($1::text, '')`,
+		keep: fill(`WITH {unhurried},
+given AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[]) AS g (owner, id, previous, body))
+INSERT INTO {answers} AS a (owner, id, previous, at, until, size, body)
+SELECT owner, id, previous, {now}, {now} + $5::bigint, octet_length(body) + $6::bigint, body FROM given, quick ORDER BY 1, 2
+ON CONFLICT (owner, id) DO UPDATE SET previous = excluded.previous, at = excluded.at, until = excluded.until, size = excluded.size, body = excluded.body`),
+		// Of two that take away at once each leaves the other its rows.
+		ended: fill(`WITH {unhurried}
+DELETE FROM {answers} WHERE (owner, id) IN (SELECT owner, id FROM {answers} AS a, quick WHERE until <= {now} ORDER BY until LIMIT 10000 FOR UPDATE OF a SKIP LOCKED)`),
+		makeRoom: fill(`WITH {unhurried},
+older AS (SELECT at, size, sum(size) OVER (ORDER BY at DESC, size) AS run FROM {answers}),
+edge AS (SELECT max(at) AS at FROM older WHERE run > $1::bigint)
+DELETE FROM {answers} USING quick WHERE at <= (SELECT at FROM edge)`),
+		chain: fill(`WITH RECURSIVE chain AS (
+	SELECT id, previous, 1 AS n, size - 256 AS total FROM {answers} WHERE owner = $1::text AND id = $2::text AND until > {now}
+	UNION ALL
+	SELECT a.id, a.previous, c.n + 1, c.total + a.size - 256 FROM chain c JOIN {answers} a ON a.owner = $1::text AND a.id = c.previous AND a.until > {now}
+	WHERE c.previous <> '' AND c.n < $3::integer AND c.total < $4::bigint)
+SELECT a.id, a.previous, a.body FROM chain c JOIN {answers} a ON a.owner = $1::text AND a.id = c.id ORDER BY c.n`),
+		forget: fill(`DELETE FROM {answers} WHERE owner = $1 AND id = $2`),
 	}
 }

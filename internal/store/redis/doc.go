@@ -10,6 +10,9 @@
 //	<prefix>{evergate}:at:<topic>      zset   instance, key by time (µs)
 //	<prefix>{evergate}:of:<instance>   set    topic, instance, key of its pages, for Drop
 //	<prefix>{evergate}:lease:<name>    string the holder; expires with the lease
+//	<prefix>{evergate}:answer:<owner, id>  string the answer that it continues, and the answer; expires with it
+//	<prefix>{evergate}:answers         zset   size and key of each answer by its end (µs), for room to be made
+//	<prefix>{evergate}:answer-bytes    string what all of them take together
 //	<prefix>{evergate}:heard           channel of pub/sub: topic and page as it was put
 //
 // Nothing stays forever: while any instance beats the keys live, and Keep after the last beat they are gone (pages of the fleet's own after

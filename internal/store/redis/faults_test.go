@@ -222,6 +222,69 @@ func TestMasterBecomesReplica(t *testing.T) {
 	stands(t, s, 2)
 }
 
+// R60: a server that takes no writes for a while, since its memory is full, its disk is, or its replicas are gone, says so, is read nevertheless, and is as
+// good as before when it does again.
+func TestServerTakesNoWrites(t *testing.T) {
+	r := servers.StartRedis(t)
+	s := open(t, "redis://"+r.Addr())
+	sequence := uint64(1)
+	for _, c := range []struct{ setting, bad, good, word string }{
+		{"maxmemory", "1", "0", "OOM"},
+		{"min-replicas-to-write", "1", "0", "NOREPLICAS"},
+	} {
+		if err := put(t, s, sequence); err != nil {
+			t.Fatal(err)
+		}
+		r.Do("CONFIG", "SET", c.setting, c.bad)
+		if err := put(t, s, sequence+1); err == nil || !strings.Contains(err.Error(), c.word) {
+			t.Errorf("%s: %v", c.setting, err)
+		}
+		if _, err := s.Beat(within(t, 5*time.Second), replica.Member{ID: "a"}); err == nil || !strings.Contains(err.Error(), c.word) {
+			t.Errorf("%s: %v", c.setting, err)
+		}
+		stands(t, s, sequence)
+		r.Do("CONFIG", "SET", c.setting, c.good)
+		sequence += 2
+		if err := put(t, s, sequence); err != nil {
+			t.Errorf("%s: afterwards: %v", c.setting, err)
+		}
+		stands(t, s, sequence)
+		sequence++
+	}
+}
+
+// What is there that no gateway wrote, or one that is newer by far, blinds nobody to the rest.
+func TestWhatCannotBeRead(t *testing.T) {
+	r := servers.StartRedis(t)
+	s := open(t, "redis://"+r.Addr())
+	ctx := within(t, 10*time.Second)
+	if _, err := s.Beat(ctx, replica.Member{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(t, s, 1); err != nil {
+		t.Fatal(err)
+	}
+	stands(t, s, 1)
+	r.Do("HSET", "{evergate}:members", "x", "?")
+	for _, field := range []string{"x", "1:x1:y"} {
+		r.Do("HSET", "{evergate}:pages:guards", field, "?")
+		r.Do("ZADD", "{evergate}:at:guards", "9000000000000000", field)
+	}
+	r.Do("SADD", "{evergate}:of:x", "?")
+	if all, err := s.Members(ctx); err != nil || len(all) != 1 {
+		t.Errorf("members: %v, %v", all, err)
+	}
+	if pages, err := s.Read(ctx, "guards", time.Time{}, 0); err != nil || len(pages) != 1 {
+		t.Errorf("pages: %v, %v", pages, err)
+	}
+	if err := s.Drop(ctx, "x"); err != nil {
+		t.Error(err)
+	}
+	if got := r.Do("EXISTS", "{evergate}:of:x"); got != "0" {
+		t.Errorf("what the instance had is there: %s", got)
+	}
+}
+
 func TestSentinelFailover(t *testing.T) {
 	master := servers.StartRedis(t, "--requirepass", "pw", "--masterauth", "pw")
 	replicaOf := servers.StartRedis(t, "--requirepass", "pw", "--masterauth", "pw", "--replicaof", "127.0.0.1 "+fmt.Sprint(master.Port))

@@ -52,11 +52,9 @@ func (s *Store) Members(ctx context.Context) ([]replica.Member, error) {
 		}
 		members := make([]replica.Member, 0, len(all))
 		for id, said := range all {
-			m, err := member(id, said)
-			if err != nil {
-				return nil, err
+			if m, err := member(id, said); err == nil { // what no gateway wrote, or one that is newer by far, is passed over
+				members = append(members, m)
 			}
-			members = append(members, m)
 		}
 		slices.SortFunc(members, func(a, b replica.Member) int { return a.Seen.Compare(b.Seen) })
 		return members, nil
@@ -97,7 +95,10 @@ func (s *Store) Drop(ctx context.Context, instance string) error {
 			for _, entry := range listed {
 				topic, field, ok := cut(entry)
 				if !ok {
-					return false, errMalformed
+					if err := c.Do(ctx, c.B().Srem().Key(of).Member(entry).Build()).Error(); err != nil {
+						return false, err
+					}
+					continue
 				}
 				if places[topic] == 0 {
 					places[topic] = len(keys) + 1 // Lua counts from 1

@@ -120,11 +120,9 @@ func (s *Store) Read(ctx context.Context, topic replica.Topic, since time.Time, 
 				if err != nil {
 					return nil, err
 				}
-				p, err := page(topic, fields[i], raw)
-				if err != nil {
-					return nil, err
+				if p, err := page(topic, fields[i], raw); err == nil { // as with members
+					pages = append(pages, p)
 				}
-				pages = append(pages, p)
 			}
 			fields = fields[len(values):]
 			if len(fields) == 0 {

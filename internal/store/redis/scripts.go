@@ -21,17 +21,25 @@ var (
 	claimScript string
 	//go:embed lua/yield.lua
 	yieldScript string
+	//go:embed lua/keep.lua
+	keepScript string
+	//go:embed lua/chain.lua
+	chainScript string
+	//go:embed lua/forget.lua
+	forgetScript string
 )
 
 // scripts are sent by their hash, and whole to a server that does not know them (any more).
 type scripts struct {
 	put, read, beat, drop, claim, yield *rueidis.Lua
+	keep, chain, forget                 *rueidis.Lua // of answers
 }
 
 func newScripts() scripts {
 	return scripts{
 		put: rueidis.NewLuaScript(putScript), read: rueidis.NewLuaScript(readScript), beat: rueidis.NewLuaScript(beatScript),
 		drop: rueidis.NewLuaScript(dropScript), claim: rueidis.NewLuaScript(claimScript), yield: rueidis.NewLuaScript(yieldScript),
+		keep: rueidis.NewLuaScript(keepScript), chain: rueidis.NewLuaScript(chainScript), forget: rueidis.NewLuaScript(forgetScript),
 	}
 }
 
@@ -43,4 +51,7 @@ func (n names) pages(topic replica.Topic) string { return string(n) + "pages:" +
 func (n names) at(topic replica.Topic) string    { return string(n) + "at:" + string(topic) }
 func (n names) of(instance string) string        { return string(n) + "of:" + instance }
 func (n names) lease(name string) string         { return string(n) + "lease:" + name }
+func (n names) answers() string                  { return string(n) + "answers" }
+func (n names) answerBytes() string              { return string(n) + "answer-bytes" }
+func (n names) answersOf(owner string) string    { return string(n) + "answer:" + pack(owner) }
 func (n names) channel() string                  { return string(n) + "heard" }

@@ -173,7 +173,9 @@ func (p *Pages) Drop(ctx context.Context, instance string) error {
 func (p *Pages) Claim(ctx context.Context, lease, holder string, life time.Duration) (got bool, err error) {
 	err = p.db.write(ctx, func(tx *sql.Tx) error {
 		now := p.db.clock()
-		if _, err := tx.ExecContext(ctx, `DELETE FROM leases WHERE until <= ?`, now); err != nil {
+		// One that ends too far in the future is of a clock that was set back since.
+		const ended = `DELETE FROM leases WHERE until <= ?1 OR name = ?2 AND until > ?1 + ?3`
+		if _, err := tx.ExecContext(ctx, ended, now, lease, (life + 24*time.Hour).Microseconds()); err != nil {
 			return err
 		}
 		result, err := tx.ExecContext(ctx, `

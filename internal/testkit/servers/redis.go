@@ -25,14 +25,24 @@ var redisNames = []string{"redis-server", "valkey-server"}
 // skipped, or fails by Required, where no such server is installed.
 func StartRedis(t testing.TB, args ...string) *Redis {
 	t.Helper()
-	return startRedis(t, freePort(t), args...)
+	return startRedis(t, redisNames, freePort(t), args...)
 }
 
-func startRedis(t testing.TB, port int, args ...string) *Redis {
+// StartValkey is StartRedis for valkey-server alone. Debian has it from release 13 on, so that the test is skipped without it, come what may.
+func StartValkey(t testing.TB, args ...string) *Redis {
 	t.Helper()
-	path, cli := program(redisNames), program([]string{"redis-cli", "valkey-cli"})
+	names := []string{"valkey-server"}
+	if program(names) == "" {
+		t.Skip("NOT TESTED against Valkey: valkey-server is missing")
+	}
+	return startRedis(t, names, freePort(t), args...)
+}
+
+func startRedis(t testing.TB, names []string, port int, args ...string) *Redis {
+	t.Helper()
+	path, cli := program(names), program([]string{"redis-cli", "valkey-cli"})
 	if path == "" || cli == "" {
-		missing(t, "redis-server", "redis-server")
+		missing(t, names[0], names[0])
 	}
 	dir := tempDir(t, nil)
 	all := append([]string{
@@ -65,7 +75,7 @@ func startRedis(t testing.TB, port int, args ...string) *Redis {
 // StartRedisTLS runs a server that speaks TLS alone and asks for its clients' certificates.
 func StartRedisTLS(t testing.TB, c Certificate) *Redis {
 	t.Helper()
-	return startRedis(t, 0, "--tls-port", strconv.Itoa(freePort(t)), "--tls-cert-file", c.CertFile, "--tls-key-file", c.KeyFile, "--tls-ca-cert-file", c.CAFile)
+	return startRedis(t, redisNames, 0, "--tls-port", strconv.Itoa(freePort(t)), "--tls-cert-file", c.CertFile, "--tls-key-file", c.KeyFile, "--tls-ca-cert-file", c.CAFile)
 }
 
 // Addr is the server's host and port.
