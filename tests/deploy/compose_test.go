@@ -72,6 +72,14 @@ func TestComposeHasTwoInstancesAndOneStore(t *testing.T) {
 	}
 }
 
+// Without a line in .env it is as with example.env.
+func TestComposeHasTheDefaultsOfItsExample(t *testing.T) {
+	url := *composed(t).Services["evergate-1"].Environment["EVERGATE_STATE_URL"]
+	if want := "${EVERGATE_STATE_URL:-" + url + "}"; !strings.Contains(text(t, "deploy/compose/compose.yaml"), want) {
+		t.Errorf("compose.yaml has no %s", want)
+	}
+}
+
 // commented is the value that example.env has for a variable in a comment.
 func commented(t *testing.T, name string) string {
 	t.Helper()

@@ -33,7 +33,7 @@ func text(t *testing.T, name string) string {
 // put writes a file, with the folders it needs, that others can read.
 func put(t *testing.T, name, content string, mode fs.FileMode) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // another user reads it
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(name, []byte(content), mode); err != nil {
