@@ -54,7 +54,7 @@ fuzz: ## each fuzz target for FUZZTIME (5000x; 1m and the like work, too)
 	scripts/fuzz $(FUZZTIME)
 
 e2e: stores test-tools ## end to end: real model servers behind, real SDKs in front (MODEL=mock: simulated servers)
-	cd tests/e2e && go test -count=1 -timeout 12m -v ./...
+	cd tests/e2e && go test -count=1 -timeout 20m -v ./...
 
 stores: ## install the servers that the stores are tested against: Redis, PostgreSQL, PgBouncer
 	scripts/install-stores

@@ -106,7 +106,7 @@ func (e *entrance) note(c net.Conn, s http.ConnState) {
 			if s == http.StateIdle && e.leaving.Load() {
 				v.since.Store(int64(time.Since(e.opened)))
 			}
-			v.state.Store(int32(s))
+			v.state.Store(int32(s)) //nolint:gosec // there are five
 		}
 	case http.StateClosed, http.StateHijacked:
 		e.conns.Delete(c)

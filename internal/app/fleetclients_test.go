@@ -15,6 +15,9 @@ import (
 	"evergate/internal/mock"
 	"evergate/internal/replica"
 	"evergate/internal/store/memory"
+	"evergate/internal/store/postgres"
+	"evergate/internal/store/redis"
+	"evergate/internal/store/sqlite"
 	"evergate/internal/threads"
 )
 
@@ -327,3 +330,6 @@ func TestRestartRemembersConversations(t *testing.T) {
 		t.Errorf("%d %s", h.status, h.raw)
 	}
 }
+
+// Every store keeps answers.
+var _ = []archivist{(*sqlite.Pages)(nil), (*redis.Store)(nil), (*postgres.Store)(nil), (*memory.Store)(nil)}

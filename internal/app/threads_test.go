@@ -117,6 +117,7 @@ func TestThreadNotKept(t *testing.T) {
 		if status, body := s.on(http.MethodGet, "/v1/responses/"+id); status != 404 {
 			t.Errorf("GET: %d %s", status, body)
 		}
+		synctest.Wait() // for a look at the list of models
 		before := len(s.mocks["a"].Requests())
 		h = s.talk(&responses, "", false, fmt.Sprintf(`{"model":"anthropic/m","input":"?","previous_response_id":%q}`, id))
 		if h.status != 400 || !strings.Contains(h.raw, `"param":"previous_response_id"`) || len(s.mocks["a"].Requests()) != before {

@@ -41,7 +41,7 @@ func TestFetchFromTheSilent(t *testing.T) {
 					_, err := resp.Body.Read(buf)
 					time.Sleep(tt.slow)
 					if err != nil {
-						failed = err != io.EOF //nolint:errorlint // a body gives it bare
+						failed = err != io.EOF
 						_ = resp.Body.Close()
 						break
 					}

@@ -153,7 +153,8 @@ func (p *Process) Upgrade() error {
 	case p.upgrader == nil:
 		return ErrNotSupported
 	case os.Getpid() == 1:
-		return errors.New("this is process 1, whose end takes the container with it: replace the container")
+		err := errors.New("this is process 1, whose end takes the container with it: replace the container")
+		return errors.Join(err, p.pid.write()) // who asked by Request need not wait
 	case !p.upgrade.TryLock():
 		return errors.New("another upgrade is under way")
 	}
@@ -162,6 +163,12 @@ func (p *Process) Upgrade() error {
 		return errors.New("another process has already taken over")
 	}
 	err := p.upgrader.Upgrade()
+	for range 50 { // right after Ready it is chance which of the two tableflip looks at first
+		if err == nil || !strings.Contains(err.Error(), "not ready") {
+			break
+		}
+		err = p.upgrader.Upgrade()
+	}
 	if err == nil {
 		p.replaced.Store(true)
 	}

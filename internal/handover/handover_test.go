@@ -181,6 +181,41 @@ func TestNotify(t *testing.T) {
 	}
 }
 
+// A service manager that reads no more does not hold up a process that starts or ends.
+func TestNotifyTheDeaf(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "eg") //nolint:usetesting // a socket's name may not be long
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	name := filepath.Join(dir, "n")
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := make(chan error, 1)
+	go func() {
+		for {
+			if err := notify(name, "READY=1"); err != nil {
+				full <- err
+				return
+			}
+		}
+	}()
+	select {
+	case err := <-full:
+		if !strings.Contains(err.Error(), "timeout") {
+			t.Error(err)
+		}
+		_ = socket.Close()
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for the service manager")
+		_ = socket.Close()
+		t.Log(<-full)
+	}
+}
+
 // A process is begun once, starts anew from its own file whatever it was called by, and lists no inherited listener where there is
 // no process before it.
 func TestBegin(t *testing.T) {

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	if err := oneOfTwo(path); err != nil {
-		fmt.Println(err)
+		_, _ = fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
@@ -81,7 +81,7 @@ func TestAskedAgainAfterAHandOver(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	before := exec.CommandContext(ctx, own) //nolint:gosec // this program
+	before := exec.CommandContext(ctx, own)
 	before.Env = append(os.Environ(), asBefore+"="+filepath.Join(dir, "pid"), "NOTIFY_SOCKET="+filepath.Join(dir, "n"))
 	text, err := before.CombinedOutput()
 	if err != nil {

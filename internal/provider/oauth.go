@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -130,7 +131,8 @@ func grantFault(err error) error {
 		return f
 	}
 	word := errorWord(refused.ErrorCode)
-	f := TokenFault(refused.Response.StatusCode, word, errors.New("token endpoint: "+refused.Response.Status+" "+word))
+	status := refused.Response.StatusCode
+	f := TokenFault(status, word, fmt.Errorf("token endpoint: %d %s %s", status, http.StatusText(status), word))
 	if f.Class == fault.Auth && word != "invalid_grant" {
 		f.Class = fault.NoToken
 	}

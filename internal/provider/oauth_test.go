@@ -141,6 +141,26 @@ func TestOAuthFailures(t *testing.T) {
 	}
 }
 
+// What an endpoint writes behind its status is no place to look for words: it may be the secret.
+func TestOAuthStatusLine(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token := r.PostFormValue("refresh_token")
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = fmt.Fprintf(conn, "HTTP/1.1 400 no good: %s\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", token)
+	}))
+	t.Cleanup(server.Close)
+	_, err := OAuth{TokenURL: server.URL, RefreshToken: "refresh-token-0"}.Tokens(server.Client()).Get(t.Context())
+	var f *fault.Fault
+	if !errors.As(err, &f) || strings.Contains(fmt.Sprintf("%v %+v %v", err, f, f.Cause), "refresh-token-0") || !strings.Contains(fmt.Sprint(f.Cause), "400 Bad Request") {
+		t.Errorf("%v: %v", err, f.Cause)
+	}
+}
+
 // A request that leaves waits no longer for an endpoint that hangs.
 func TestOAuthHang(t *testing.T) {
 	hang := make(chan struct{})

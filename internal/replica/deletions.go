@@ -8,7 +8,7 @@ import (
 	"evergate/internal/threads"
 )
 
-// A page of Deletions names the answers that clients deleted last at an instance, so that others do not answer for them out of their memory.
+// Deletions are pages that name the answers that clients deleted last at an instance, so that others do not answer for them out of their memory.
 const Deletions Topic = "deleted"
 
 // Answers are those that this instance has in memory. Its methods are safe for concurrent use and do no I/O.

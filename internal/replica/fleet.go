@@ -80,9 +80,11 @@ type Fleet struct {
 	once    sync.Once
 
 	pushing  chan struct{} // has an element during a push
-	saying   sync.Mutex    // held while Told is called; taken before mu
-	telling  telling       // of the rounds
-	deleting deleting      // of the rounds
+	saying   chan struct{} // has an element while Told is called; taken before mu
+	usable   atomic.Pointer[Store]
+	said     atomic.Int64 // bytes of pages of guards and orders that were put
+	telling  telling      // of the rounds
+	deleting deleting     // of the rounds
 
 	mu       sync.Mutex // guards what follows; never held during I/O, nor while guards are asked
 	store    Store
@@ -121,7 +123,7 @@ func New(o Options) *Fleet {
 		o.Told = func(bool, error) {}
 	}
 	f := &Fleet{
-		o: o, push: make(chan struct{}, 1), claim: make(chan struct{}, 1), sync: make(chan struct{}, 1), pushing: make(chan struct{}, 1),
+		o: o, push: make(chan struct{}, 1), claim: make(chan struct{}, 1), sync: make(chan struct{}, 1), pushing: make(chan struct{}, 1), saying: make(chan struct{}, 1),
 		inbox: make(chan Page, inboxSize), open: make(chan struct{}), ready: make(chan struct{}),
 		peers: map[string]*peer{}, orders: map[string]heardOrder{}, leases: map[string]time.Time{}, held: map[string]bool{},
 	}

@@ -21,7 +21,7 @@ const (
 const (
 	pageVersion = 1
 	maxRows     = 4096
-	maxName     = 512 // bytes of a model's or a credential's name
+	maxName     = 1024 // bytes of a model's or a credential's name
 	maxCount    = 1 << 20
 	maxAhead    = 366 * 24 * time.Hour // how far an end may lie in the future: the longest that a config may say
 	maxPast     = 366 * 24 * time.Hour
@@ -65,9 +65,11 @@ var rowWords = map[resilience.Guard][]string{
 
 // arrange puts rows into one order, so that the same ones are the same page.
 func arrange(rows []resilience.Row) {
-	slices.SortFunc(rows, func(a, b resilience.Row) int {
-		return cmp.Or(cmp.Compare(a.Guard, b.Guard), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Credential, b.Credential))
-	})
+	slices.SortFunc(rows, byGuard)
+}
+
+func byGuard(a, b resilience.Row) int {
+	return cmp.Or(cmp.Compare(a.Guard, b.Guard), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Credential, b.Credential))
 }
 
 // encodeRows is the body of a page of guards; nil for no rows. If there are more than a page may hold, blocks go before counts, and those

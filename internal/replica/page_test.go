@@ -83,7 +83,7 @@ func TestPagesThatAreNotSane(t *testing.T) {
 		{"an end before its beginning", `{"v":1,"r":[{"g":"c","c":"k","s":1782907199000,"u":1782907099000,"w":"rate_limited"}]}`, true, 0},
 		{"a beginning without an end", `{"v":1,"r":[{"g":"b","s":1782907199000}]}`, true, 0},
 		{"failures at no time", `{"v":1,"r":[{"g":"b","f":9}]}`, true, 0},
-		{"a name without end", `{"v":1,"r":[{"g":"m","m":"` + strings.Repeat("x", 1000) + `","s":1782907199000,"u":1782907299000,"w":"model_not_found"}]}`, true, 0},
+		{"a name without end", `{"v":1,"r":[{"g":"m","m":"` + strings.Repeat("x", maxName+1) + `","s":1782907199000,"u":1782907299000,"w":"model_not_found"}]}`, true, 0},
 		{"rows without end", `{"v":1,"r":[` + strings.Repeat(`{"g":"b","f":1,"l":1782907199000},`, 5000) + `{"g":"b"}]}`, true, maxRows},
 		{"too long", `{"v":1,"of":"` + strings.Repeat(" ", MaxBody) + `"}`, false, 0},
 	} {

@@ -14,6 +14,8 @@ const (
 	gather = 5 * time.Millisecond
 	// maxGather is the same in the largest fleets, where most of what is gathered has been said by others when it is over.
 	maxGather = 50 * time.Millisecond
+	// pushRate is how many bytes a second are said at once, as far as maxGather slows it down: a page is put whole for each transition.
+	pushRate = 1 << 20
 	// A Put has at most so many pages, and bytes of bodies.
 	maxPut, maxPutBytes = 100, 1 << 20
 )
@@ -46,8 +48,14 @@ func (f *Fleet) pushes(ctx context.Context) {
 		case <-f.push: // they are among those that are said now
 		default:
 		}
-		if store != nil {
-			_ = f.put(ctx, store, urgent) // it is counted, and put again in the next round
+		if store == nil {
+			continue
+		}
+		before := f.said.Load()
+		_ = f.put(ctx, store, urgent) // it is counted, and put again in the next round
+		rest := time.Duration(f.said.Load()-before) * time.Second / pushRate
+		if !pause(ctx, min(rest, maxGather)) {
+			return
 		}
 	}
 }
@@ -120,7 +128,10 @@ func (f *Fleet) loud(s *shared, now time.Time) bool {
 	scale := f.scale()
 	for i := range s.rows {
 		r := &s.rows[i]
-		if !tells(r, now) && r.ProvedAt.IsZero() || slices.ContainsFunc(s.put, func(o resilience.Row) bool { return same(r, &o) }) {
+		if !tells(r, now) && r.ProvedAt.IsZero() {
+			continue
+		}
+		if i, ok := slices.BinarySearchFunc(s.put, *r, byGuard); ok && same(r, &s.put[i]) {
 			continue
 		}
 		if scale == 1 || !tells(r, now) || !f.saidBefore(s.Name, r) {
@@ -133,10 +144,9 @@ func (f *Fleet) loud(s *shared, now time.Time) bool {
 // tells says whether a row blocks.
 func tells(r *resilience.Row, now time.Time) bool { return now.Before(r.Until) }
 
-// same says whether two rows say the same of the same guard, counts aside.
+// same says whether two rows of one guard say the same, counts aside.
 func same(a, b *resilience.Row) bool {
-	return a.Guard == b.Guard && a.Model == b.Model && a.Credential == b.Credential && a.Since.Equal(b.Since) && a.Until.Equal(b.Until) &&
-		a.ProvedAt.Equal(b.ProvedAt)
+	return a.Since.Equal(b.Since) && a.Until.Equal(b.Until) && a.ProvedAt.Equal(b.ProvedAt)
 }
 
 // rewrite has all that was said said again: by the clock as it is now. It requires the lock.
@@ -167,6 +177,7 @@ func (f *Fleet) deliver(ctx context.Context, store Store, batch []parcel) error 
 		if err := f.call(ctx, func(ctx context.Context) error { return store.Put(ctx, pages) }); err != nil {
 			return err
 		}
+		f.said.Add(int64(size))
 		f.mu.Lock()
 		for i := range n {
 			batch[i].done()

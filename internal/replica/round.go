@@ -148,6 +148,7 @@ func (f *Fleet) opened(ctx context.Context) (Store, error) {
 	}
 	f.mu.Lock()
 	f.store = store
+	f.turn()
 	f.mu.Unlock()
 	close(f.open)
 	return store, nil

@@ -72,17 +72,23 @@ func (f *Fleet) call(ctx context.Context, what func(context.Context) error) erro
 
 // lost says that the store did not do what it was asked.
 func (f *Fleet) lost(err error) {
-	f.saying.Lock()
-	defer f.saying.Unlock()
+	f.saying <- struct{}{}
+	defer func() { <-f.saying }()
 	f.mu.Lock()
 	f.state.errors++
 	f.state.problem = err.Error()
 	f.rounds.whole, f.rounds.wholeAt = true, time.Time{}
+	for _, s := range *f.providers.Load() {
+		s.behind = s.behind || s.sequence > 0 // an empty page, too: the store may come back with an older one
+	}
 	tell := f.state.reached || !f.state.told
 	if tell {
 		f.state.since = f.o.Now()
 	}
 	f.state.reached, f.state.told = false, true
+	if tell {
+		f.turn()
+	}
 	f.mu.Unlock()
 	if tell {
 		f.o.Told(false, err)
@@ -92,8 +98,8 @@ func (f *Fleet) lost(err error) {
 // synced says that a whole round went well.
 func (f *Fleet) synced() {
 	now := f.o.Now()
-	f.saying.Lock()
-	defer f.saying.Unlock()
+	f.saying <- struct{}{}
+	defer func() { <-f.saying }()
 	f.mu.Lock()
 	f.state.lastSync = now
 	tell := !f.state.reached
@@ -101,6 +107,9 @@ func (f *Fleet) synced() {
 		f.state.since = now
 	}
 	f.state.reached, f.state.told, f.state.problem = true, true, ""
+	if tell {
+		f.turn()
+	}
 	f.mu.Unlock()
 	if tell {
 		f.o.Told(true, nil)

@@ -25,6 +25,7 @@ func (f *Fleet) Stop(ctx context.Context) {
 	f.mu.Lock()
 	store, reached := f.store, f.state.reached
 	f.store = nil
+	f.turn()
 	f.mu.Unlock()
 	f.stop = nil
 	if store == nil {

@@ -2,12 +2,17 @@ package replica_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"evergate/internal/health"
 	"evergate/internal/replica"
 	"evergate/internal/resilience"
 	"evergate/internal/store/memory"
@@ -197,7 +202,7 @@ func TestMembersOfAWrongClock(t *testing.T) {
 		ahead.Store(0)
 		a := join(t, at, "a", setup{})
 		time.Sleep(2 * interval)
-		if f := a.fleet.Status(); len(f.Instances) != 2 || !f.Instances[1].Silent {
+		if f := a.fleet.Status(); len(f.Instances) > 1 && !f.Instances[1].Silent { // or it was cleared away
 			t.Errorf("there are %+v", f.Instances)
 		}
 		time.Sleep(5 * time.Minute)
@@ -208,4 +213,157 @@ func TestMembersOfAWrongClock(t *testing.T) {
 			t.Errorf("there are %v, %v", pages, err)
 		}
 	})
+}
+
+// failing is a store that refuses leases of probes while it is told to.
+type failing struct {
+	replica.Store
+	claims atomic.Bool
+}
+
+func (f *failing) Claim(ctx context.Context, lease, holder string, life time.Duration) (bool, error) {
+	if f.claims.Load() && strings.HasPrefix(lease, "probe/") {
+		return false, errDown
+	}
+	return f.Store.Claim(ctx, lease, holder, life)
+}
+
+// R64: who writes the log slowly is told of one change after the other, the last one last.
+func TestChangesAreToldInTheirOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, withStore(func(t *testing.T, at *memory.Store) {
+		store := &failing{Store: at.Peer()}
+		var mu sync.Mutex
+		var told []bool
+		within := 0
+		h := health.New(&facts{})
+		f := replica.New(replica.Options{
+			Open: func(context.Context) (replica.Store, error) { return store, nil },
+			Self: replica.Member{ID: "a", Started: time.Now()}, Interval: interval,
+			Told: func(reached bool, _ error) {
+				mu.Lock()
+				if within++; within > 1 {
+					t.Error("two are told at once")
+				}
+				mu.Unlock()
+				if !reached {
+					time.Sleep(time.Minute)
+				}
+				mu.Lock()
+				within--
+				told = append(told, reached)
+				mu.Unlock()
+			},
+		})
+		h.OnEvidence(f.Moved)
+		h.Apply([]health.Config{{Name: "p", Settings: shortBreaker(), Credentials: []resilience.Credential{{Name: "default"}}}})
+		g := &guards{h.Provider("p"), time.Now}
+		f.Apply([]replica.Provider{{Name: "p", Of: "of-p", Guards: g.Provider}})
+		f.Start(t.Context())
+		defer f.Stop(context.Background())
+		time.Sleep(2 * interval)
+		store.claims.Store(true)
+		for g.state() != resilience.Open {
+			g.try(failed)
+		}
+		time.Sleep(14 * time.Second)
+		store.claims.Store(false)
+		time.Sleep(5 * time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		if !slices.Equal(told, []bool{true, false, true}) {
+			t.Errorf("it was told %v", told)
+		}
+	}))
+}
+
+// R64: a store that comes back with what stood there before (a replica that took over) is told, too, of what is no more.
+func TestAStoreThatComesBackOlder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, withStore(func(t *testing.T, at *memory.Store) {
+		a := join(t, at, "a", setup{})
+		time.Sleep(2 * interval)
+		a.open(t, "p")
+		time.Sleep(soon)
+		old, err := at.Read(t.Context(), replica.Guards, time.Time{}, 0)
+		if err != nil || len(old) != 1 {
+			t.Fatalf("there are %v, %v", old, err)
+		}
+		if err := a.p().Operate(a.now(), resilience.Order{Action: resilience.Reset}, "test"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * interval)
+		a.line.set(func(l *line) { l.err = errDown })
+		time.Sleep(2 * interval)
+		if err := errors.Join(at.Drop(t.Context(), "a"), at.Put(t.Context(), old)); err != nil {
+			t.Fatal(err)
+		}
+		a.line.set(func(l *line) { l.err = nil })
+		time.Sleep(3 * interval)
+		if pages, err := at.Read(t.Context(), replica.Guards, time.Time{}, 0); err != nil || len(pages) != 1 || len(pages[0].Body) > 0 {
+			t.Errorf("there are %v, %v", pages, err)
+		}
+	}))
+}
+
+// R63: of instances that come and go, nothing stays but what still blocks.
+func TestInstancesThatComeAndGo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, withStore(func(t *testing.T, at *memory.Store) {
+		a := join(t, at, "a", setup{})
+		most := 0
+		for n := range 200 {
+			i := join(t, at, fmt.Sprint("i", n), setup{})
+			time.Sleep(2 * interval)
+			i.p().try(failed)
+			i.p().try(good)
+			i.open(t, "p")
+			time.Sleep(interval)
+			if n%2 == 0 { // it crashes
+				i.line.set(func(l *line) { l.err = errDown })
+			}
+			i.fleet.Stop(context.Background())
+			most = max(most, len(a.fleet.Status().Instances))
+		}
+		if most > 20 {
+			t.Errorf("%d instances were known at once", most)
+		}
+		time.Sleep(5 * time.Minute)
+		members, err1 := at.Members(t.Context())
+		pages, err2 := at.Read(t.Context(), replica.Guards, time.Time{}, 0)
+		if err := errors.Join(err1, err2); err != nil || len(members) != 1 || len(pages) > 1 {
+			t.Errorf("there are %d members and %d pages, %v", len(members), len(pages), err)
+		}
+		if got := len(a.fleet.Status().Instances); got != 1 {
+			t.Errorf("%d instances are known", got)
+		}
+	}))
+}
+
+// R60: the store is given to others while it is reached alone.
+func TestReached(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, withStore(func(t *testing.T, at *memory.Store) {
+		i := join(t, at, "a", setup{line: func(l *line) { l.err = errDown }})
+		steps := []struct {
+			what  func(*line)
+			given bool
+		}{
+			{func(*line) {}, false},
+			{func(l *line) { l.err = nil }, true},
+			{func(l *line) { l.err = errDown }, false},
+			{func(l *line) { l.err = nil }, true},
+		}
+		for n, s := range steps {
+			i.line.set(s.what)
+			time.Sleep(2 * interval)
+			if got := i.fleet.Reached() != nil; got != s.given {
+				t.Errorf("step %d: %v", n, got)
+			}
+		}
+		i.fleet.Stop(context.Background())
+		if i.fleet.Reached() != nil {
+			t.Error("it is given after a stop")
+		}
+	}))
 }

@@ -11,7 +11,7 @@ import (
 // I/O, end with their context, and are safe for concurrent use. What every archive owes is held by storetest.
 type Archive interface {
 	// Put lays down answers, each in the place of one with the same owner and id, for life from now by the store's clock. It may forget the oldest,
-	// whoever's they are, where there would be more than the archive's room.
+	// whoever's they are, where there would be more than the archive's room. Put of none takes away what has ended.
 	Put(ctx context.Context, life time.Duration, answers []Record) error
 	// Get gives an owner's answer and, after it, those that it continues, one after the other as far as they are kept: at most turns of them
 	// (at least one), and no more once they have together more than size bytes. Nothing where the first is not kept.

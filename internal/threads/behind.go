@@ -125,12 +125,23 @@ func (b *behind) done(n int) {
 	}
 }
 
+// tidyEvery is how often what has ended is taken away where nothing is put.
+const tidyEvery = time.Hour
+
 // run writes until ctx ends.
 func (b *behind) run(ctx context.Context) {
+	tidy := time.NewTicker(tidyEvery)
+	defer tidy.Stop()
 	for {
 		b.write(ctx)
 		select {
 		case <-b.wake:
+		case <-tidy.C:
+			if archive := b.archive(); archive != nil {
+				within, cancel := context.WithTimeout(ctx, putBound)
+				_ = archive.Put(within, b.life, nil) // or the next time
+				cancel()
+			}
 		case <-ctx.Done():
 			return
 		}

@@ -471,7 +471,7 @@ func port(t *testing.T) int {
 // TestUpgradeTellsTheServiceManager listens as systemd does for the process that counts, and looks at the pid file's end.
 func TestUpgradeTellsTheServiceManager(t *testing.T) {
 	up := patient(t, nil)
-	dir, err := os.MkdirTemp("", "eg") // a socket's name may not be long
+	dir, err := os.MkdirTemp("", "eg") //nolint:usetesting // a socket's name may not be long
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,8 +117,9 @@ func tokenFault(err error) error {
 			return r
 		}
 		return -1
-	}, said.Error)
-	return provider.TokenFault(refused.Response.StatusCode, word, fmt.Errorf("token endpoint: %s %s", refused.Response.Status, word))
+	}, said.Error[:min(len(said.Error), 64)])
+	status := refused.Response.StatusCode
+	return provider.TokenFault(status, word, fmt.Errorf("token endpoint: %d %s %s", status, http.StatusText(status), word))
 }
 
 // quotaProject is the project that a credentials file says is charged.

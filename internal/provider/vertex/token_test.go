@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"golang.org/x/oauth2"
 
 	"evergate/internal/fault"
 )
@@ -239,6 +242,19 @@ func TestFileGoesAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, f := authorized(t, v); f == nil || f.Class != fault.Auth || strings.Contains(f.Message, "key.json") || !strings.Contains(f.Message, "credentials file") {
+		t.Errorf("%v", f)
+	}
+}
+
+// What an endpoint writes behind its status, and how long its word is, are its own: neither gets into a fault.
+func TestTokenFaultQuotesNothing(t *testing.T) {
+	t.Parallel()
+	err := tokenFault(&oauth2.RetrieveError{
+		Response: &http.Response{StatusCode: http.StatusBadRequest, Status: "400 eyJhbGciOi.assertion"},
+		Body:     []byte(`{"error":"invalid_grant` + strings.Repeat("a", 1<<10) + `"}`),
+	})
+	var f *fault.Fault
+	if !errors.As(err, &f) || strings.Contains(f.Cause.Error(), "assertion") || len(f.Cause.Error()) > 200 || !strings.Contains(f.Cause.Error(), "400 Bad Request invalid_grant") {
 		t.Errorf("%v", f)
 	}
 }

@@ -16,8 +16,12 @@ type answers struct {
 	store *Store
 	room  threads.Room
 	// added is how much was put from here since it was last looked at how much there is in all.
-	added atomic.Int64
+	added  atomic.Int64
+	looked atomic.Int64 // when that was, in Unix seconds by the local clock
 }
+
+// lookEvery is how often it is looked what has ended, in seconds.
+const lookEvery = 3600
 
 // Answers gives the kept answers of the same schema: at most so many. Of instances that put at once each may add an eighth more.
 func (s *Store) Answers(room threads.Room) threads.Archive {
@@ -51,23 +55,38 @@ func (a *answers) Put(ctx context.Context, life time.Duration, put []threads.Rec
 		}
 		bodies = append(bodies, body)
 	}
+	if len(put) == 0 {
+		return a.makeRoom(ctx)
+	}
 	s := a.store
 	if _, err := s.exec(ctx, "put answers", func(q *sql) string { return q.keep }, owners, ids, before, bodies, life.Microseconds(), threads.RecordCost); err != nil {
 		return err
 	}
 	// Counting reads an index of all rows, so it is not done each time.
-	if a.added.Add(size) <= a.room.Bytes/8 {
-		return nil
+	if a.added.Add(size) > a.room.Bytes/8 || time.Now().Unix()-a.looked.Load() > lookEvery {
+		_ = a.makeRoom(ctx) // the answers stand anyway, and the next one looks again
 	}
-	if _, err := s.exec(ctx, "end answers", func(q *sql) string { return q.ended }); err != nil {
-		return err
+	return nil
+}
+
+// makeRoom takes away what has ended, and of the rest the oldest that are too many.
+func (a *answers) makeRoom(ctx context.Context) error {
+	for ended := int64(endedAtOnce); ended == endedAtOnce; {
+		var err error
+		if ended, err = a.store.exec(ctx, "end answers", func(q *sql) string { return q.ended }, endedAtOnce); err != nil {
+			return err
+		}
 	}
-	if _, err := s.exec(ctx, "make room for answers", func(q *sql) string { return q.makeRoom }, a.room.Bytes*7/8); err != nil {
+	if _, err := a.store.exec(ctx, "make room for answers", func(q *sql) string { return q.makeRoom }, a.room.Bytes*7/8); err != nil {
 		return err
 	}
 	a.added.Store(0)
+	a.looked.Store(time.Now().Unix())
 	return nil
 }
+
+// endedAtOnce is how many rows one statement takes away that have ended.
+const endedAtOnce = 5000
 
 // Get takes one round trip.
 func (a *answers) Get(ctx context.Context, owner, id string, turns, size int) ([]threads.Record, error) {

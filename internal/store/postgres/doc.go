@@ -10,7 +10,8 @@
 // one since a later time never does. Whoever reads on from where it stopped must overlap by the time that a Put may take.
 //
 // Commits do not wait for the disk (synchronous_commit off, for their own transaction): a crash of the server loses the last moments, which instances lay
-// down again. Pages are told by NOTIFY: whole if they fit in the 8000 bytes that it carries, else by name, and the watch reads them.
+// down again. Pages are told by NOTIFY: whole if they fit in the 8000 bytes that it carries, else by name, and the watch reads them. Where
+// the server's queue for that is full, since some other session never takes from it, they are put untold, and found by reading.
 //
 // At most 4 connections for calls and one for each Watch. Statements are not prepared, so that a pooler in transaction mode (PgBouncer) may stand
 // between with ?pooler=true; LISTEN does not work through one: Watch notices and ends with an error, and instances find pages by reading.

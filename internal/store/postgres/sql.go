@@ -65,7 +65,7 @@ SELECT owner, id, previous, {now}, {now} + $5::bigint, octet_length(body) + $6::
 ON CONFLICT (owner, id) DO UPDATE SET previous = excluded.previous, at = excluded.at, until = excluded.until, size = excluded.size, body = excluded.body`),
 		// Of two that take away at once each leaves the other its rows.
 		ended: fill(`WITH {unhurried}
-DELETE FROM {answers} WHERE (owner, id) IN (SELECT owner, id FROM {answers} AS a, quick WHERE until <= {now} ORDER BY until LIMIT 10000 FOR UPDATE OF a SKIP LOCKED)`),
+DELETE FROM {answers} WHERE (owner, id) IN (SELECT owner, id FROM {answers} AS a, quick WHERE until <= {now} ORDER BY until LIMIT $1::integer FOR UPDATE OF a SKIP LOCKED)`),
 		makeRoom: fill(`WITH {unhurried},
 older AS (SELECT at, size, sum(size) OVER (ORDER BY at DESC, size) AS run FROM {answers}),
 edge AS (SELECT max(at) AS at FROM older WHERE run > $1::bigint)

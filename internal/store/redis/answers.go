@@ -34,7 +34,7 @@ func (a *answers) Put(ctx context.Context, life time.Duration, put []threads.Rec
 		}
 	}
 	s := a.store
-	for from := 0; from < len(put); {
+	for from := 0; ; {
 		keys := []string{s.names.answers(), s.names.answerBytes()}
 		args := []string{millis(life), strconv.FormatInt(a.room.Bytes, 10), strconv.Itoa(threads.RecordCost)}
 		size := 0
@@ -47,11 +47,10 @@ func (a *answers) Put(ctx context.Context, life time.Duration, put []threads.Rec
 		_, err := call(ctx, s, "put answers", func(ctx context.Context, c rueidis.Client) (int64, error) {
 			return s.scripts.keep.Exec(ctx, c, keys, args).AsInt64()
 		})
-		if err != nil {
+		if err != nil || from == len(put) {
 			return err
 		}
 	}
-	return nil
 }
 
 // Get takes one round trip.

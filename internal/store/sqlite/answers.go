@@ -16,8 +16,12 @@ type Answers struct {
 	db   *DB
 	room threads.Room
 	// added is how much was put since it was last looked at how much there is in all.
-	added atomic.Int64
+	added  atomic.Int64
+	looked atomic.Int64 // when that was, by the clock
 }
+
+// lookEvery is how often it is looked what has ended.
+const lookEvery = time.Hour
 
 var _ threads.Archive = (*Answers)(nil)
 
@@ -34,7 +38,7 @@ func (p *Pages) Answers(room threads.Room) threads.Archive { return p.db.Answers
 // Put implements threads.Archive: all answers come to stand at once, or none.
 func (a *Answers) Put(ctx context.Context, life time.Duration, answers []threads.Record) error {
 	if len(answers) == 0 {
-		return explain(ctx, a.db.path, ctx.Err())
+		return a.makeRoom(ctx)
 	}
 	size := int64(0)
 	for i := range answers {
@@ -44,7 +48,7 @@ func (a *Answers) Put(ctx context.Context, life time.Duration, answers []threads
 		size += answers[i].Size()
 	}
 	// An eighth of the room may come to it between two looks: counting reads an index of all rows.
-	look := a.added.Add(size) > a.room.Bytes/8
+	look := a.added.Add(size) > a.room.Bytes/8 || a.db.clock()-a.looked.Load() > lookEvery.Microseconds()
 	err := a.db.write(ctx, func(tx *sql.Tx) error {
 		put, err := tx.PrepareContext(ctx, `
 			INSERT INTO answers (owner, id, previous, at, until, size, body) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -67,8 +71,8 @@ func (a *Answers) Put(ctx context.Context, life time.Duration, answers []threads
 		}
 		return nil
 	})
-	if err == nil && look && a.makeRoom(ctx) == nil { // the answers stand anyway, and the next one looks again
-		a.added.Store(0)
+	if err == nil && look {
+		_ = a.makeRoom(ctx) // the answers stand anyway, and the next one looks again
 	}
 	return err
 }
@@ -102,6 +106,8 @@ func (a *Answers) makeRoom(ctx context.Context) error {
 		}
 		over -= freed
 	}
+	a.added.Store(0)
+	a.looked.Store(a.db.clock())
 	return nil
 }
 

@@ -188,9 +188,10 @@ var archiveTests = []struct {
 		if t.has("ci", "r1") || !t.has("ci", "r2") || len(t.get("ci", "r2", 5, 100)) != 1 {
 			t.Error("kept too long, or the wrong one is gone")
 		}
+		t.put(time.Hour)
 		t.put(time.Hour, turn("r1", "", 1))
-		if !t.has("ci", "r1") {
-			t.Error("not kept again")
+		if !t.has("ci", "r1") || !t.has("ci", "r2") {
+			t.Error("not kept again, or another one went")
 		}
 	}},
 	{"delete", func(t *archived) {
