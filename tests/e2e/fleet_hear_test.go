@@ -80,7 +80,6 @@ func heardWithin(t *testing.T, what string, n int, lags []time.Duration) {
 func TestFleetProbesOnce(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *stateServer) {
 		const period = 2 * time.Second
-		periods := rounds(3, 20)
 		f := newFleet(t, s.url(s.addr), "500ms", quick(period.String()), herd{kind: "sick", n: 1})
 		f.joinAll(t, 3)
 		f.up.set("sick-0", failing)
@@ -88,79 +87,99 @@ func TestFleetProbesOnce(t *testing.T) {
 		for _, g := range f.all {
 			g.believes(t, "sick-0", "open", 10*time.Second)
 		}
-		stop := make([]chan struct{}, len(f.all))
-		var traffic sync.WaitGroup
+		quit := make([]func(), len(f.all))
 		for k, g := range f.all {
-			stop[k] = make(chan struct{})
-			traffic.Go(func() {
-				for {
-					select {
-					case <-stop[k]:
-						return
-					case <-time.After(10 * time.Millisecond):
-					}
-					if _, err := f.ask(g, "sick-0", g.url); err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			})
+			quit[k] = f.keepAsking(t, g, "sick-0")
 		}
-		eventually(t, time.Duration(periods+5)*2*period, func() error {
-			if n := len(f.up.got("sick-0")); n <= periods {
-				return fmt.Errorf("only %d probes yet", n-1)
-			}
-			return nil
-		})
-		close(stop[2])
-		probes := f.up.got("sick-0")
-		twice, last := 0, probes[0].at
-		for _, p := range probes[1:] {
-			if p.at.Sub(last) < period/2 {
-				twice++
-			}
-			last = p.at
-		}
-		t.Logf("%d probes of three instances in %d open periods, %v between two", len(probes)-1, len(probes)-1-twice, (last.Sub(probes[0].at) / time.Duration(len(probes)-1)).Round(time.Millisecond))
-		if twice > 0 {
-			t.Errorf("%d of %d probes went out although another had", twice, len(probes)-1)
-		}
-
-		marks := make([]int, len(f.all))
-		for k, g := range f.all {
-			marks[k] = g.out.size()
-		}
-		f.up.set("sick-0", nil)
-		var closed []time.Time
-		for k, g := range f.all[:2] {
-			m := g.moved(t, marks[k], "circuit_breaker", "sick-0", "closed")
-			if m.Heard {
-				t.Errorf("%s closed its breaker because another one did", g.url)
-			}
-			closed = append(closed, m.Time)
-		}
-		own := map[string]int{}
-		for _, a := range f.up.got("sick-0") {
-			if own[a.who] == 0 {
-				own[a.who] = int(a.at.UnixMilli())
-			}
-		}
-		for k, g := range f.all[:2] {
-			if first := own[g.url]; first == 0 || int(closed[k].UnixMilli()) < first {
-				t.Errorf("%s closed its breaker without a request of its own", g.url)
-			}
-		}
-		idle := f.all[2]
-		idle.believes(t, "sick-0", "half_open", 5*time.Second)
-		if own[idle.url] != 0 {
-			t.Errorf("%s has no traffic and asked all the same", idle.url)
-		}
-		f.mustAsk(t, idle, "sick-0", "sick-0")
-		idle.believes(t, "sick-0", "closed", time.Second)
-		t.Logf("back: the second instance closed %v after the first; one without traffic by its next request", closed[1].Sub(closed[0]).Abs().Round(time.Millisecond))
-		close(stop[0])
-		close(stop[1])
-		traffic.Wait()
+		f.probesOnce(t, period, rounds(3, 20))
+		quit[2]()
+		f.closesByItself(t)
 	})
 }
 
+// keepAsking has a client ask an instance until quit is called.
+func (f *fleet) keepAsking(t *testing.T, g *gateway, model string) (quit func()) {
+	t.Helper()
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			if _, err := f.ask(g, model, g.url); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	quit = sync.OnceFunc(func() {
+		close(stop)
+		<-done
+	})
+	t.Cleanup(quit)
+	return quit
+}
+
+// probesOnce counts what reaches a provider that is down, over some open periods.
+func (f *fleet) probesOnce(t *testing.T, period time.Duration, periods int) {
+	t.Helper()
+	eventually(t, time.Duration(periods+5)*2*period, func() error {
+		if n := len(f.up.got("sick-0")); n <= periods {
+			return fmt.Errorf("only %d probes yet", n-1)
+		}
+		return nil
+	})
+	probes := f.up.got("sick-0") // and what opened the breaker
+	twice, last := 0, probes[0].at
+	for _, p := range probes[1:] {
+		if p.at.Sub(last) < period/2 {
+			twice++
+		}
+		last = p.at
+	}
+	n := len(probes) - 1
+	t.Logf("%d probes of three instances in %d open periods, %v between two", n, n-twice, (last.Sub(probes[0].at) / time.Duration(n)).Round(time.Millisecond))
+	if twice > 0 {
+		t.Errorf("%d of %d probes went out although another had", twice, n)
+	}
+}
+
+// closesByItself has the provider come back. The third instance has no traffic.
+func (f *fleet) closesByItself(t *testing.T) {
+	t.Helper()
+	marks := make([]int, len(f.all))
+	for k, g := range f.all {
+		marks[k] = g.out.size()
+	}
+	f.up.set("sick-0", nil)
+	var closed []time.Time
+	for k, g := range f.all[:2] {
+		m := g.moved(t, marks[k], "circuit_breaker", "sick-0", "closed")
+		if m.Heard {
+			t.Errorf("%s closed its breaker because another one did", g.url)
+		}
+		closed = append(closed, m.Time)
+	}
+	first := map[string]time.Time{}
+	for _, a := range f.up.got("sick-0") {
+		if first[a.who].IsZero() {
+			first[a.who] = a.at
+		}
+	}
+	for k, g := range f.all[:2] {
+		if at := first[g.url]; at.IsZero() || closed[k].Add(time.Millisecond).Before(at) { // the log's times are of whole milliseconds
+			t.Errorf("%s closed its breaker without a request of its own", g.url)
+		}
+	}
+	idle := f.all[2]
+	idle.believes(t, "sick-0", "half_open", 5*time.Second)
+	if !first[idle.url].IsZero() {
+		t.Errorf("%s has no traffic and asked all the same", idle.url)
+	}
+	f.mustAsk(t, idle, "sick-0", "sick-0")
+	idle.believes(t, "sick-0", "closed", time.Second)
+	t.Logf("back: the second instance closed %v after the first; one without traffic by its next request", closed[1].Sub(closed[0]).Abs().Round(time.Millisecond))
+}

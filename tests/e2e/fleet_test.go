@@ -3,21 +3,15 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"evergate/internal/testkit/servers"
 )
 
 // The suites of fleets run real stores, instances of the program with one configuration, and a scripted upstream. EVERGATE_FLEET=full has
@@ -37,91 +31,6 @@ func lasting(short, full time.Duration) time.Duration {
 		return full
 	}
 	return short
-}
-
-// scripted is the upstream of many providers: the first segment of the path is one's name.
-type scripted struct {
-	*httptest.Server
-
-	mu    sync.Mutex
-	moods map[string]mood
-	seen  map[string][]arrival
-}
-
-// mood is how a provider answers: nil is well; who is the prompt, key the credential, n how many requests came before.
-type mood func(who, key string, n int) int
-
-// arrival is one request as it came to the upstream.
-type arrival struct {
-	at       time.Time
-	who, key string
-}
-
-func failing(string, string, int) int { return http.StatusInternalServerError }
-
-// refusing refuses the first key that comes, once.
-func refusing(_, _ string, n int) int {
-	if n == 0 {
-		return http.StatusUnauthorized
-	}
-	return http.StatusOK
-}
-
-// shaky fails two of three times.
-func shaky(_, _ string, n int) int {
-	if n%3 < 2 {
-		return http.StatusBadGateway
-	}
-	return http.StatusOK
-}
-
-func newScripted(t *testing.T) *scripted {
-	t.Helper()
-	s := &scripted{moods: map[string]mood{}, seen: map[string][]arrival{}}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-		var body struct{ Messages []struct{ Content string } }
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || len(body.Messages) == 0 {
-			reply(w, http.StatusBadRequest, `{"error":{"message":"no messages"}}`)
-			return
-		}
-		status := s.ask(name, body.Messages[0].Content, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
-		if status != http.StatusOK {
-			reply(w, status, `{"error":{"message":"as the script says","type":"server_error"}}`)
-			return
-		}
-		reply(w, status, `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"word"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`)
-	}))
-	t.Cleanup(func() {
-		s.CloseClientConnections()
-		s.Close()
-	})
-	return s
-}
-
-func (s *scripted) ask(name, who, key string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := len(s.seen[name])
-	s.seen[name] = append(s.seen[name], arrival{time.Now(), who, key})
-	if m := s.moods[name]; m != nil {
-		return m(who, key, n)
-	}
-	return http.StatusOK
-}
-
-// set changes a provider's mood and forgets what it was asked.
-func (s *scripted) set(name string, m mood) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.moods[name], s.seen[name] = m, nil
-}
-
-// got is what a provider was asked since its mood was set.
-func (s *scripted) got(name string) []arrival {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.seen[name])
 }
 
 // fleet is some instances with one configuration and one store.
@@ -216,14 +125,18 @@ func (f *fleet) acquainted(t *testing.T) {
 
 // ask sends one request to an instance and gives who answered. The prompt is what the upstream knows the client by.
 func (f *fleet) ask(g *gateway, model, who string) (string, error) {
-	body := fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":%q}]}`, model, who)
+	return f.send(g, model, who, false)
+}
+
+func (f *fleet) send(g *gateway, model, who string, streamed bool) (string, error) {
+	body := fmt.Sprintf(`{"model":%q,"stream":%t,"messages":[{"role":"user","content":%q}]}`, model, streamed, who)
 	resp, err := f.client.Post(g.url+"/v1/chat/completions", "application/json", strings.NewReader(body))
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
-	if err == nil && (resp.StatusCode != http.StatusOK || !bytes.Contains(text, []byte("word"))) {
+	if err == nil && (resp.StatusCode != http.StatusOK || !bytes.Contains(text, []byte("word")) || streamed && !bytes.HasSuffix(text, []byte("data: [DONE]\n\n"))) {
 		err = fmt.Errorf("%s: %s: %s", model, resp.Status, text)
 	}
 	return resp.Header.Get("X-Evergate-Provider"), err
@@ -290,44 +203,6 @@ func (g *gateway) believes(t *testing.T, provider, state string, within time.Dur
 	})
 }
 
-// move is a line of the log that says that a guard moved.
-type move struct {
-	Msg, Guard, Provider, Credential, To string
-	Time                                 time.Time
-	Heard                                bool
-}
-
-// from is what was said since so many bytes had been.
-func (o *output) from(n int) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return string(o.buf.Bytes()[n:])
-}
-
-func (o *output) size() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Len()
-}
-
-// moved waits until the log, from a place on, says that a provider's guard came to a state, and gives that line.
-func (g *gateway) moved(t *testing.T, from int, guard, provider, to string) (m move) {
-	t.Helper()
-	eventually(t, 20*time.Second, func() error {
-		for line := range strings.Lines(g.out.from(from)) {
-			if !strings.Contains(line, `"msg":"guard"`) {
-				continue
-			}
-			m = move{}
-			if json.Unmarshal([]byte(line), &m) == nil && m.Guard == guard && m.Provider == provider && m.To == to {
-				return nil
-			}
-		}
-		return fmt.Errorf("%s does not say that the %s of %s is %s", g.url, guard, provider, to)
-	})
-	return m
-}
-
 // quantile is the value that a share of all values do not exceed; it sorts them.
 func quantile(all []time.Duration, share float64) time.Duration {
 	if len(all) == 0 {
@@ -341,58 +216,3 @@ func shown(all []time.Duration) string {
 	round := func(q float64) time.Duration { return quantile(all, q).Round(100 * time.Microsecond) }
 	return fmt.Sprintf("p50 %v, p99 %v, max %v", round(0.5), round(0.99), round(1))
 }
-
-// stateServer is a real server for the state, and what can be done to it.
-type stateServer struct {
-	name                       string
-	addr                       string
-	url                        func(addr string) string
-	kill, start, pause, resume func()
-	wipe                       func() // has it come back with nothing in it
-}
-
-// eachServer runs a test with each kind of server; where one is missing it says so.
-func eachServer(t *testing.T, test func(t *testing.T, s *stateServer)) {
-	t.Helper()
-	t.Run("redis", func(t *testing.T) { test(t, redisState(t)) })
-	t.Run("postgres", func(t *testing.T) {
-		s, _ := postgresState(t)
-		test(t, s)
-	})
-}
-
-func redisState(t *testing.T) *stateServer {
-	t.Helper()
-	r := servers.StartRedis(t, "--requirepass", servers.Password)
-	return &stateServer{
-		name: "redis", addr: r.Addr(),
-		url:  func(addr string) string { return "redis://:" + url.QueryEscape(servers.Password) + "@" + addr + "/0" },
-		kill: r.Kill, start: r.Start, pause: r.Pause, resume: r.Resume, wipe: r.Restart,
-	}
-}
-
-func postgresState(t *testing.T) (*stateServer, *servers.Postgres) {
-	t.Helper()
-	p := servers.StartPostgres(t)
-	p.Database("gate")
-	var paused []string
-	return &stateServer{
-		name: "postgres", addr: p.Addr(),
-		url: func(addr string) string {
-			return "postgres://gate:" + url.QueryEscape(servers.Password) + "@" + addr + "/gate?target_session_attrs=read-write"
-		},
-		kill: p.Kill, start: p.Start,
-		pause: func() {
-			paused = strings.Fields(p.Exec("gate", "SELECT pid FROM pg_stat_activity"))
-			p.PauseAll(paused)
-		},
-		resume: func() { p.ResumeAll(paused) },
-		wipe: func() {
-			p.Exec("gate", "DROP SCHEMA gate CASCADE; CREATE SCHEMA gate AUTHORIZATION gate")
-			p.Kill()
-			p.Start()
-		},
-	}, p
-}
-
-var errNotYet = errors.New("not yet")

@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"evergate/internal/testkit/servers"
+)
+
+// stateServer is a real server for the state, and what can be done to it.
+type stateServer struct {
+	name                       string
+	addr                       string
+	url                        func(addr string) string
+	kill, start, pause, resume func()
+	wipe                       func() // has it come back with nothing in it
+	empty                      func() // takes all that is in it away, without a word to who is connected
+	fill, free                 func() // has it refuse to take more, and take it again; nil: it cannot
+}
+
+// eachServer runs a test with each kind of server; where one is missing it says so.
+func eachServer(t *testing.T, test func(t *testing.T, s *stateServer)) {
+	t.Helper()
+	t.Run("redis", func(t *testing.T) { test(t, redisState(t, servers.StartRedis)) })
+	t.Run("valkey", func(t *testing.T) { test(t, redisState(t, servers.StartValkey)) })
+	t.Run("postgres", func(t *testing.T) {
+		s, _ := postgresState(t)
+		test(t, s)
+	})
+}
+
+func redisState(t *testing.T, start func(testing.TB, ...string) *servers.Redis) *stateServer {
+	t.Helper()
+	r := start(t, "--requirepass", servers.Password)
+	return &stateServer{
+		name: "redis", addr: r.Addr(),
+		url:  func(addr string) string { return "redis://:" + url.QueryEscape(servers.Password) + "@" + addr + "/0" },
+		kill: r.Kill, start: r.Start, pause: r.Pause, resume: r.Resume, wipe: r.Restart,
+		empty: func() { r.Do("FLUSHALL") },
+		fill:  func() { r.Do("CONFIG", "SET", "maxmemory", "1") }, free: func() { r.Do("CONFIG", "SET", "maxmemory", "0") },
+	}
+}
+
+func postgresState(t *testing.T) (*stateServer, *servers.Postgres) {
+	t.Helper()
+	p := servers.StartPostgres(t)
+	p.Database("gate")
+	var paused []string
+	empty := func() { p.Exec("gate", "DROP SCHEMA gate CASCADE; CREATE SCHEMA gate AUTHORIZATION gate") }
+	return &stateServer{
+		name: "postgres", addr: p.Addr(),
+		url: func(addr string) string {
+			return "postgres://gate:" + url.QueryEscape(servers.Password) + "@" + addr + "/gate?target_session_attrs=read-write"
+		},
+		kill: p.Kill, start: p.Start,
+		pause: func() {
+			paused = strings.Fields(p.Exec("gate", "SELECT pid FROM pg_stat_activity"))
+			p.PauseAll(paused)
+		},
+		resume: func() { p.ResumeAll(paused) },
+		empty:  empty,
+		wipe: func() {
+			empty()
+			p.Kill()
+			p.Start()
+		},
+	}, p
+}
