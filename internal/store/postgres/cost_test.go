@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evergate/internal/replica"
+	"evergate/internal/store/storetest"
 	"evergate/internal/testkit/servers"
 )
 
@@ -18,7 +19,7 @@ func TestCost(t *testing.T) {
 	server, _ := start(t)
 	p := servers.StartProxy(t, server.Addr())
 	s := open(t, address("gate", p.Addr, "sslmode=disable"))
-	ctx := within(t, 30*time.Second)
+	ctx := storetest.Within(t, 30*time.Second)
 	const self = "0123456789abcdef"
 	sequence := uint64(0)
 	fill := func(n int) error {
@@ -73,13 +74,13 @@ func TestHeardSoon(t *testing.T) {
 	for _, size := range []int{200, 20_000} { // told whole, and by name
 		t.Run(fmt.Sprint(size, " bytes"), func(t *testing.T) {
 			heard := make(chan time.Time, 1)
-			watch(t, s, func(replica.Page) { heard <- time.Now() })
+			storetest.Watching(t, beginBound, s, func(replica.Page) { heard <- time.Now() })
 			const n = 500
 			took := make([]time.Duration, n)
 			for i := range took {
 				begun := time.Now()
 				p := replica.Page{Instance: "b2", Topic: "guards", Key: fmt.Sprint(size), Sequence: uint64(i + 1), Body: bytes.Repeat([]byte("x"), size)}
-				if err := peer.Put(within(t, time.Second), []replica.Page{p}); err != nil {
+				if err := peer.Put(storetest.Within(t, time.Second), []replica.Page{p}); err != nil {
 					t.Fatal(err)
 				}
 				select {
@@ -110,18 +111,18 @@ func TestPooler(t *testing.T) {
 	addr := p.Pooler(bouncer, "gate")
 	s := open(t, address("gate", addr, "pooler=true"))
 	for sequence := uint64(1); sequence < 50; sequence++ {
-		if err := put(t, s, sequence); err != nil {
+		if err := storetest.PutOne(t, callBound, s, sequence); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Beat(within(t, 3*time.Second), replica.Member{ID: "a1"}); err != nil {
+		if _, err := s.Beat(storetest.Within(t, 3*time.Second), replica.Member{ID: "a1"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	stands(t, s, 49)
-	if got, err := s.Claim(within(t, 3*time.Second), "lease", "a1", time.Minute); err != nil || !got {
+	storetest.Stands(t, callBound, s, 49)
+	if got, err := s.Claim(storetest.Within(t, 3*time.Second), "lease", "a1", time.Minute); err != nil || !got {
 		t.Errorf("claim: %t, %v", got, err)
 	}
-	err = s.Watch(within(t, 20*time.Second), func() { t.Error("ready") }, func(replica.Page) {})
+	err = s.Watch(storetest.Within(t, 20*time.Second), func() { t.Error("ready") }, func(replica.Page) {})
 	if err == nil || !strings.Contains(err.Error(), "pooler") {
 		t.Errorf("watch: %v", err)
 	}

@@ -14,56 +14,15 @@ import (
 
 	"evergate/internal/replica"
 	"evergate/internal/store/postgres"
+	"evergate/internal/store/storetest"
 	"evergate/internal/testkit/servers"
 )
 
-func within(t testing.TB, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func put(t testing.TB, s replica.Store, sequence uint64) error {
-	t.Helper()
-	return s.Put(within(t, 3*time.Second), []replica.Page{{Instance: "a1", Topic: "guards", Key: "k", Sequence: sequence, Body: []byte("x")}})
-}
-
-// stands checks that the store has one page, with that sequence.
-func stands(t testing.TB, s replica.Store, sequence uint64) {
-	t.Helper()
-	pages, err := s.Read(within(t, 3*time.Second), "guards", time.Time{}, 0)
-	if err != nil || len(pages) != 1 || pages[0].Sequence != sequence {
-		t.Fatalf("got %v, %v; want one page of sequence %d", pages, err, sequence)
-	}
-}
-
-// watch begins to watch and gives what ends it.
-func watch(t testing.TB, s replica.Store, heard func(replica.Page)) <-chan error {
-	t.Helper()
-	ended, ready := make(chan error, 1), make(chan struct{})
-	go func() { ended <- s.Watch(t.Context(), func() { close(ready) }, heard) }()
-	select {
-	case <-ready:
-	case err := <-ended:
-		t.Fatalf("the watch did not begin: %v", err)
-	case <-time.After(10 * time.Second):
-		t.Fatal("the watch does not begin")
-	}
-	return ended
-}
-
-func ends(t testing.TB, ended <-chan error, bound time.Duration) {
-	t.Helper()
-	select {
-	case err := <-ended:
-		if err == nil {
-			t.Error("the watch ended as if its context had")
-		}
-	case <-time.After(bound):
-		t.Fatalf("the watch goes on after %v", bound)
-	}
-}
+// How long a call and the beginning of a watch may take.
+const (
+	callBound  = 3 * time.Second
+	beginBound = 10 * time.Second
+)
 
 // start runs a server with a database of one role.
 func start(t testing.TB, settings ...string) (*servers.Postgres, string) {
@@ -78,10 +37,10 @@ func TestMuteServer(t *testing.T) {
 	p := servers.StartPostgres(t)
 	p.Database("gate")
 	s := open(t, address("gate", p.Addr(), ""))
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
-	ended := watch(t, s, func(replica.Page) {})
+	ended := storetest.Watching(t, beginBound, s, func(replica.Page) {})
 	before := runtime.NumGoroutine()
 	pids := strings.Fields(p.Exec("gate", `SELECT pid FROM pg_stat_activity`))
 	p.PauseAll(pids)
@@ -116,7 +75,7 @@ func TestMuteServer(t *testing.T) {
 	if n := runtime.NumGoroutine() - before; n > 50 {
 		t.Errorf("%d goroutines were left by 200 calls", n)
 	}
-	ends(t, ended, 20*time.Second)
+	storetest.Broken(t, 20*time.Second, ended)
 	select {
 	case err := <-patient:
 		if err == nil {
@@ -127,19 +86,19 @@ func TestMuteServer(t *testing.T) {
 	}
 	t.Logf("the watch of a mute server ended after %v", time.Since(paused).Round(time.Second))
 	p.ResumeAll(pids)
-	servers.Eventually(t, 5*time.Second, "the store works", func() bool { return put(t, s, 3) == nil })
-	stands(t, s, 3)
+	servers.Eventually(t, 5*time.Second, "the store works", func() bool { return storetest.PutOne(t, callBound, s, 3) == nil })
+	storetest.Stands(t, callBound, s, 3)
 }
 
 func TestCloseOfAMuteServer(t *testing.T) {
 	p, u := start(t)
 	s := open(t, u)
 	for range 3 {
-		if err := put(t, s, 1); err != nil { // and leave an idle connection
+		if err := storetest.PutOne(t, callBound, s, 1); err != nil { // and leave an idle connection
 			t.Fatal(err)
 		}
 	}
-	ended := watch(t, s, func(replica.Page) {})
+	ended := storetest.Watching(t, beginBound, s, func(replica.Page) {})
 	pids := strings.Fields(p.Exec("gate", `SELECT pid FROM pg_stat_activity`))
 	p.PauseAll(pids)
 	defer p.ResumeAll(pids)
@@ -152,7 +111,7 @@ func TestCloseOfAMuteServer(t *testing.T) {
 	if err := <-calling; err == nil {
 		t.Error("a call outlived Close")
 	}
-	ends(t, ended, 3*time.Second)
+	storetest.Broken(t, 3*time.Second, ended)
 	if d := time.Since(begun); d > 3*time.Second {
 		t.Errorf("it took %v", d)
 	}
@@ -162,17 +121,17 @@ func TestServerIsDownAtFirst(t *testing.T) {
 	p, u := start(t)
 	p.Kill()
 	s := open(t, u)
-	if err := put(t, s, 1); err == nil || !strings.Contains(err.Error(), p.Addr()) {
+	if err := storetest.PutOne(t, callBound, s, 1); err == nil || !strings.Contains(err.Error(), p.Addr()) {
 		t.Errorf("got %v, want an error that names the address", err)
 	}
 	if err := s.Watch(t.Context(), func() { t.Error("ready") }, func(replica.Page) {}); err == nil {
 		t.Error("a watch of nothing ended without an error")
 	}
 	p.Start()
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
-	stands(t, s, 1)
+	storetest.Stands(t, callBound, s, 1)
 }
 
 func TestServerRestarts(t *testing.T) {
@@ -181,27 +140,27 @@ func TestServerRestarts(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 { // so that there are several connections
 		all.Go(func() {
-			if _, err := s.Members(within(t, 5*time.Second)); err != nil {
+			if _, err := s.Members(storetest.Within(t, 5*time.Second)); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
 	for sequence := uint64(2); sequence < 5; sequence++ {
-		ended := watch(t, s, func(replica.Page) {})
+		ended := storetest.Watching(t, beginBound, s, func(replica.Page) {})
 		p.Kill()
-		ends(t, ended, 5*time.Second)
+		storetest.Broken(t, 5*time.Second, ended)
 		p.Start()
 		failed := 0
-		for put(t, s, sequence) != nil {
+		for storetest.PutOne(t, callBound, s, sequence) != nil {
 			if failed++; failed > 1 {
 				t.Fatalf("%d calls failed because of connections that were gone", failed)
 			}
 		}
-		stands(t, s, sequence)
+		storetest.Stands(t, callBound, s, sequence)
 	}
 }
 
@@ -209,12 +168,12 @@ func TestServerRestarts(t *testing.T) {
 func TestTablesAreGone(t *testing.T) {
 	p, u := start(t)
 	s := open(t, u)
-	if err := put(t, s, 5); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 5); err != nil {
 		t.Fatal(err)
 	}
 	p.Exec("gate", `DROP SCHEMA gate CASCADE; CREATE SCHEMA gate AUTHORIZATION gate`)
-	servers.Eventually(t, 5*time.Second, "the store works", func() bool { return put(t, s, 1) == nil })
-	stands(t, s, 1)
+	servers.Eventually(t, 5*time.Second, "the store works", func() bool { return storetest.PutOne(t, callBound, s, 1) == nil })
+	storetest.Stands(t, callBound, s, 1)
 }
 
 // Fail-over to another address: the same Store goes on.
@@ -222,30 +181,30 @@ func TestFailover(t *testing.T) {
 	first, _ := start(t)
 	second := first.Standby()
 	s := open(t, address("gate", first.Addr()+","+second.Addr(), ""))
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
 	servers.Eventually(t, servers.Settle, "the standby has it", func() bool {
 		return second.Exec("gate", `SELECT coalesce(to_regclass('gate.evergate_pages')::text, '')`) != "" && second.Exec("gate", `SELECT count(*) FROM gate.evergate_pages`) == "1"
 	})
-	if err := put(t, open(t, address("gate", second.Addr()+","+first.Addr(), "")), 1); err != nil {
+	if err := storetest.PutOne(t, callBound, open(t, address("gate", second.Addr()+","+first.Addr(), "")), 1); err != nil {
 		t.Errorf("with the standby named first: %v", err)
 	}
-	ended := watch(t, s, func(replica.Page) {})
+	ended := storetest.Watching(t, beginBound, s, func(replica.Page) {})
 	begun := time.Now()
 	first.Stop()
-	ends(t, ended, 5*time.Second)
-	if err := put(t, s, 2); err == nil {
+	storetest.Broken(t, 5*time.Second, ended)
+	if err := storetest.PutOne(t, callBound, s, 2); err == nil {
 		t.Fatal("a standby took a write")
 	}
 	second.Promote()
 	promoted := time.Now()
-	servers.Eventually(t, servers.Settle, "the store writes to the second server", func() bool { return put(t, s, 2) == nil })
+	servers.Eventually(t, servers.Settle, "the store writes to the second server", func() bool { return storetest.PutOne(t, callBound, s, 2) == nil })
 	t.Logf("written again %v after the first one's end, %v after the promotion", time.Since(begun).Round(time.Millisecond), time.Since(promoted).Round(time.Millisecond))
-	stands(t, s, 2)
+	storetest.Stands(t, callBound, s, 2)
 	heard := make(chan replica.Page, 1)
-	watch(t, s, func(p replica.Page) { heard <- p })
-	if err := put(t, s, 3); err != nil {
+	storetest.Watching(t, beginBound, s, func(p replica.Page) { heard <- p })
+	if err := storetest.PutOne(t, callBound, s, 3); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -261,7 +220,7 @@ func TestServerBecomesReadOnly(t *testing.T) {
 	second, _ := start(t)
 	proxy := servers.StartProxy(t, first.Addr())
 	s := open(t, address("gate", proxy.Addr, ""))
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
 	first.Exec("postgres", `ALTER SYSTEM SET default_transaction_read_only = on`)
@@ -270,13 +229,13 @@ func TestServerBecomesReadOnly(t *testing.T) {
 	sequence := uint64(1)
 	servers.Eventually(t, 10*time.Second, "the store writes to the other server", func() bool {
 		sequence++
-		_ = put(t, s, sequence)
+		_ = storetest.PutOne(t, callBound, s, sequence)
 		return second.Exec("gate", `SELECT count(*) FROM pg_tables WHERE tablename = 'evergate_pages'`) == "1"
 	})
-	if err := put(t, s, sequence+1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, sequence+1); err != nil {
 		t.Fatal(err)
 	}
-	stands(t, s, sequence+1)
+	storetest.Stands(t, callBound, s, sequence+1)
 }
 
 // R60: where nothing can be told, because some other program of the database never takes what is told to it, pages are put all the same.
@@ -287,10 +246,10 @@ func TestNothingCanBeTold(t *testing.T) {
 			$$BEGIN RAISE EXCEPTION 'too many notifications in the NOTIFY queue' USING ERRCODE = 'program_limit_exceeded'; END$$;
 		ALTER ROLE gate SET search_path = full_queue, pg_catalog`)
 	s := open(t, u+"schema=mine")
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
-	stands(t, s, 1)
+	storetest.Stands(t, callBound, s, 1)
 }
 
 // R66: a lease of a clock that was set back is nobody's.
@@ -299,7 +258,7 @@ func TestALeaseOfAWrongClock(t *testing.T) {
 	s := open(t, u)
 	claim := func(holder string) bool {
 		t.Helper()
-		got, err := s.Claim(within(t, 5*time.Second), "sweep", holder, time.Minute)
+		got, err := s.Claim(storetest.Within(t, 5*time.Second), "sweep", holder, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -319,29 +278,29 @@ func TestConnectionIsCut(t *testing.T) {
 	proxy := servers.StartProxy(t, p.Addr())
 	s := open(t, address("gate", proxy.Addr, ""))
 	for round := range uint64(5) {
-		if err := put(t, s, 2*round+1); err != nil {
+		if err := storetest.PutOne(t, callBound, s, 2*round+1); err != nil {
 			t.Fatal(err)
 		}
-		ended := watch(t, s, func(replica.Page) {})
+		ended := storetest.Watching(t, beginBound, s, func(replica.Page) {})
 		proxy.Cut()
-		ends(t, ended, 2*time.Second)
-		_ = put(t, s, 2*round+2) // it may be the one that notices
+		storetest.Broken(t, 2*time.Second, ended)
+		_ = storetest.PutOne(t, callBound, s, 2*round+2) // it may be the one that notices
 	}
-	if err := put(t, s, 100); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 100); err != nil {
 		t.Fatal(err)
 	}
-	stands(t, s, 100)
+	storetest.Stands(t, callBound, s, 100)
 }
 
 func TestSlowServer(t *testing.T) {
 	p, _ := start(t)
 	proxy := servers.StartProxy(t, p.Addr())
 	s := open(t, address("gate", proxy.Addr, ""))
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
 	proxy.Delay(1500 * time.Millisecond)
-	if err := s.Put(within(t, 8*time.Second), []replica.Page{{Instance: "a1", Topic: "guards", Key: "k", Sequence: 2}}); err != nil {
+	if err := s.Put(storetest.Within(t, 8*time.Second), []replica.Page{{Instance: "a1", Topic: "guards", Key: "k", Sequence: 2}}); err != nil {
 		t.Errorf("a server that takes three seconds: %v", err)
 	}
 }
@@ -358,16 +317,16 @@ func TestMigrationsAreGuarded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, u)
-	if err := s.Put(within(t, 500*time.Millisecond), nil); err != nil {
+	if err := s.Put(storetest.Within(t, 500*time.Millisecond), nil); err != nil {
 		t.Fatalf("no pages: %v", err)
 	}
-	if _, err := s.Members(within(t, 500*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.Members(storetest.Within(t, 500*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v, want that it waits", err)
 	}
 	if _, err := holder.Exec(t.Context(), `SELECT pg_advisory_unlock($1)`, postgres.LockOf("gate")); err != nil {
 		t.Fatal(err)
 	}
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -380,7 +339,7 @@ func TestTenStartAtOnce(t *testing.T) {
 		s := open(t, u)
 		all.Go(func() {
 			id := fmt.Sprint("i", i)
-			if _, err := s.Beat(within(t, 10*time.Second), replica.Member{ID: id}); err != nil {
+			if _, err := s.Beat(storetest.Within(t, 10*time.Second), replica.Member{ID: id}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -401,15 +360,15 @@ func TestTenStartAtOnce(t *testing.T) {
 func TestNewerSchema(t *testing.T) {
 	p, u := start(t)
 	first := open(t, u)
-	if err := put(t, first, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, first, 1); err != nil {
 		t.Fatal(err)
 	}
 	p.Exec("gate", `INSERT INTO gate.evergate_schema VALUES (199)`)
-	if err := put(t, open(t, u), 2); err != nil {
+	if err := storetest.PutOne(t, callBound, open(t, u), 2); err != nil {
 		t.Errorf("version 199: %v", err)
 	}
 	p.Exec("gate", `INSERT INTO gate.evergate_schema VALUES (200)`)
-	if err := put(t, open(t, u), 3); err == nil || !strings.Contains(err.Error(), "version 200") {
+	if err := storetest.PutOne(t, callBound, open(t, u), 3); err == nil || !strings.Contains(err.Error(), "version 200") {
 		t.Errorf("version 200: %v", err)
 	}
 	// Rights on the tables are enough once they stand.
@@ -425,15 +384,15 @@ func TestSchemasAreApart(t *testing.T) {
 	p.Exec("gate", `CREATE SCHEMA one AUTHORIZATION gate; CREATE SCHEMA "Two ""2" AUTHORIZATION gate`)
 	one, two := open(t, address("gate", p.Addr(), "schema=one")), open(t, address("gate", p.Addr(), "schema=Two%20%222"))
 	heard := make(chan replica.Page, 10)
-	watch(t, two, func(p replica.Page) { heard <- p })
-	if err := put(t, one, 1); err != nil {
+	storetest.Watching(t, beginBound, two, func(p replica.Page) { heard <- p })
+	if err := storetest.PutOne(t, callBound, one, 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := put(t, two, 2); err != nil {
+	if err := storetest.PutOne(t, callBound, two, 2); err != nil {
 		t.Fatal(err)
 	}
-	stands(t, one, 1)
-	stands(t, two, 2)
+	storetest.Stands(t, callBound, one, 1)
+	storetest.Stands(t, callBound, two, 2)
 	select {
 	case got := <-heard:
 		if got.Sequence != 2 {

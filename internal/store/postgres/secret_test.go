@@ -10,6 +10,7 @@ import (
 
 	"evergate/internal/replica"
 	"evergate/internal/store/postgres"
+	"evergate/internal/store/storetest"
 	"evergate/internal/testkit/servers"
 )
 
@@ -81,7 +82,7 @@ func TestAddresses(t *testing.T) {
 func failures(t testing.TB, u string) []error {
 	t.Helper()
 	s := open(t, u)
-	ctx := within(t, 20*time.Second)
+	ctx := storetest.Within(t, 20*time.Second)
 	calls := []func() error{
 		func() error { _, err := s.Beat(ctx, replica.Member{ID: "a1"}); return err },
 		func() error { _, err := s.Members(ctx); return err },
@@ -168,11 +169,11 @@ func works(t *testing.T, u string) {
 	t.Helper()
 	s := open(t, u)
 	heard := make(chan replica.Page, 1)
-	watch(t, s, func(p replica.Page) { heard <- p })
-	if err := put(t, s, 1); err != nil {
+	storetest.Watching(t, beginBound, s, func(p replica.Page) { heard <- p })
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
-	stands(t, s, 1)
+	storetest.Stands(t, callBound, s, 1)
 	select {
 	case <-heard:
 	case <-time.After(2 * time.Second):

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evergate/internal/replica"
+	"evergate/internal/store/storetest"
 	"evergate/internal/testkit/servers"
 )
 
@@ -16,7 +17,7 @@ func TestCost(t *testing.T) {
 	r := servers.StartRedis(t)
 	p := servers.StartProxy(t, r.Addr())
 	s := open(t, "redis://"+p.Addr)
-	ctx := within(t, 30*time.Second)
+	ctx := storetest.Within(t, 30*time.Second)
 	pages := make([]replica.Page, 50)
 	sequence := uint64(0)
 	fill := func(n int) []replica.Page {
@@ -77,12 +78,12 @@ func TestHeardSoon(t *testing.T) {
 		at   time.Time
 	}
 	heard := make(chan hearing, 1)
-	watch(t, s, func(p replica.Page) { heard <- hearing{p, time.Now()} })
+	storetest.Watching(t, beginBound, s, func(p replica.Page) { heard <- hearing{p, time.Now()} })
 	const n = 500
 	took := make([]time.Duration, n)
 	for i := range took {
 		begun := time.Now()
-		if err := peer.Put(within(t, time.Second), []replica.Page{{Instance: "b2", Topic: "guards", Key: "k", Sequence: uint64(i + 1), Body: bytes.Repeat([]byte("x"), 200)}}); err != nil {
+		if err := peer.Put(storetest.Within(t, time.Second), []replica.Page{{Instance: "b2", Topic: "guards", Key: "k", Sequence: uint64(i + 1), Body: bytes.Repeat([]byte("x"), 200)}}); err != nil {
 			t.Fatal(err)
 		}
 		select {

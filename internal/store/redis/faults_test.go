@@ -14,56 +14,15 @@ import (
 
 	"evergate/internal/replica"
 	"evergate/internal/store/redis"
+	"evergate/internal/store/storetest"
 	"evergate/internal/testkit/servers"
 )
 
-func within(t testing.TB, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func put(t testing.TB, s replica.Store, sequence uint64) error {
-	t.Helper()
-	return s.Put(within(t, 2*time.Second), []replica.Page{{Instance: "a1", Topic: "guards", Key: "k", Sequence: sequence, Body: []byte("x")}})
-}
-
-// stands checks that the store has one page, with that sequence.
-func stands(t testing.TB, s replica.Store, sequence uint64) {
-	t.Helper()
-	pages, err := s.Read(within(t, 2*time.Second), "guards", time.Time{}, 0)
-	if err != nil || len(pages) != 1 || pages[0].Sequence != sequence {
-		t.Fatalf("got %v, %v; want one page of sequence %d", pages, err, sequence)
-	}
-}
-
-// watch begins to watch and gives what ends it.
-func watch(t testing.TB, s replica.Store, heard func(replica.Page)) <-chan error {
-	t.Helper()
-	ended, ready := make(chan error, 1), make(chan struct{})
-	go func() { ended <- s.Watch(t.Context(), func() { close(ready) }, heard) }()
-	select {
-	case <-ready:
-	case err := <-ended:
-		t.Fatalf("the watch did not begin: %v", err)
-	case <-time.After(5 * time.Second):
-		t.Fatal("the watch does not begin")
-	}
-	return ended
-}
-
-func ends(t testing.TB, ended <-chan error, bound time.Duration) {
-	t.Helper()
-	select {
-	case err := <-ended:
-		if err == nil {
-			t.Error("the watch ended as if its context had")
-		}
-	case <-time.After(bound):
-		t.Fatalf("the watch goes on after %v", bound)
-	}
-}
+// How long a call and the beginning of a watch may take.
+const (
+	callBound  = 2 * time.Second
+	beginBound = 5 * time.Second
+)
 
 var late = replica.Page{Instance: "a1", Topic: "guards", Key: "k", Sequence: 9}
 
@@ -71,10 +30,10 @@ var late = replica.Page{Instance: "a1", Topic: "guards", Key: "k", Sequence: 9}
 func TestMuteServer(t *testing.T) {
 	r := servers.StartRedis(t)
 	s := open(t, "redis://"+r.Addr())
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
-	ended := watch(t, s, func(replica.Page) {})
+	ended := storetest.Watching(t, beginBound, s, func(replica.Page) {})
 	before := runtime.NumGoroutine()
 	r.Pause()
 	paused := time.Now()
@@ -109,7 +68,7 @@ func TestMuteServer(t *testing.T) {
 	if n := runtime.NumGoroutine() - before; n > 50 {
 		t.Errorf("%d goroutines were left by 200 calls", n)
 	}
-	ends(t, ended, 20*time.Second)
+	storetest.Broken(t, 20*time.Second, ended)
 	select {
 	case err := <-patient:
 		if err == nil || !strings.Contains(err.Error(), "did not answer within 10s") {
@@ -120,9 +79,9 @@ func TestMuteServer(t *testing.T) {
 	}
 	t.Logf("the watch of a mute server ended after %v", time.Since(paused).Round(time.Second))
 	r.Resume()
-	servers.Eventually(t, 2*time.Second, "the store works", func() bool { return put(t, s, 3) == nil })
-	stands(t, s, 3)
-	ended = watch(t, s, func(replica.Page) {})
+	servers.Eventually(t, 2*time.Second, "the store works", func() bool { return storetest.PutOne(t, callBound, s, 3) == nil })
+	storetest.Stands(t, callBound, s, 3)
+	ended = storetest.Watching(t, beginBound, s, func(replica.Page) {})
 	r.Pause()
 	begun := time.Now()
 	calling := make(chan error, 1)
@@ -134,46 +93,46 @@ func TestMuteServer(t *testing.T) {
 	if err := <-calling; err == nil {
 		t.Error("a call outlived Close")
 	}
-	ends(t, ended, time.Second)
+	storetest.Broken(t, time.Second, ended)
 }
 
 func TestServerIsDownAtFirst(t *testing.T) {
 	r := servers.StartRedis(t)
 	r.Kill()
 	s := open(t, "redis://"+r.Addr())
-	if err := put(t, s, 1); err == nil || !strings.Contains(err.Error(), r.Addr()) {
+	if err := storetest.PutOne(t, callBound, s, 1); err == nil || !strings.Contains(err.Error(), r.Addr()) {
 		t.Errorf("got %v, want an error that names the address", err)
 	}
 	if err := s.Watch(t.Context(), func() { t.Error("ready") }, func(replica.Page) {}); err == nil {
 		t.Error("a watch of nothing ended without an error")
 	}
 	r.Start()
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
-	stands(t, s, 1)
+	storetest.Stands(t, callBound, s, 1)
 }
 
 // A server that keeps nothing on disk comes back without pages and scripts.
 func TestServerComesBackEmpty(t *testing.T) {
 	r := servers.StartRedis(t)
 	s := open(t, "redis://"+r.Addr())
-	if err := put(t, s, 5); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 5); err != nil {
 		t.Fatal(err)
 	}
-	ended := watch(t, s, func(replica.Page) {})
+	ended := storetest.Watching(t, beginBound, s, func(replica.Page) {})
 	r.Restart()
-	ends(t, ended, 5*time.Second)
-	servers.Eventually(t, 2*time.Second, "the store works", func() bool { return put(t, s, 1) == nil })
-	stands(t, s, 1)
-	if got, err := s.Claim(within(t, time.Second), "lease", "a1", time.Minute); err != nil || !got {
+	storetest.Broken(t, 5*time.Second, ended)
+	servers.Eventually(t, 2*time.Second, "the store works", func() bool { return storetest.PutOne(t, callBound, s, 1) == nil })
+	storetest.Stands(t, callBound, s, 1)
+	if got, err := s.Claim(storetest.Within(t, time.Second), "lease", "a1", time.Minute); err != nil || !got {
 		t.Errorf("claim: %t, %v", got, err)
 	}
 	r.Do("SCRIPT", "FLUSH")
-	if err := put(t, s, 2); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 2); err != nil {
 		t.Fatal(err)
 	}
-	stands(t, s, 2)
+	storetest.Stands(t, callBound, s, 2)
 }
 
 func TestConnectionIsCut(t *testing.T) {
@@ -181,29 +140,29 @@ func TestConnectionIsCut(t *testing.T) {
 	p := servers.StartProxy(t, r.Addr())
 	s := open(t, "redis://"+p.Addr)
 	for round := range uint64(5) {
-		if err := put(t, s, 2*round+1); err != nil {
+		if err := storetest.PutOne(t, callBound, s, 2*round+1); err != nil {
 			t.Fatal(err)
 		}
-		ended := watch(t, s, func(replica.Page) {})
+		ended := storetest.Watching(t, beginBound, s, func(replica.Page) {})
 		p.Cut()
-		ends(t, ended, 2*time.Second)
-		_ = put(t, s, 2*round+2) // it may be the one that notices
+		storetest.Broken(t, 2*time.Second, ended)
+		_ = storetest.PutOne(t, callBound, s, 2*round+2) // it may be the one that notices
 	}
-	if err := put(t, s, 100); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 100); err != nil {
 		t.Fatal(err)
 	}
-	stands(t, s, 100)
+	storetest.Stands(t, callBound, s, 100)
 }
 
 func TestSlowServer(t *testing.T) {
 	r := servers.StartRedis(t)
 	p := servers.StartProxy(t, r.Addr())
 	s := open(t, "redis://"+p.Addr)
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
 	p.Delay(1500 * time.Millisecond)
-	if err := s.Put(within(t, 8*time.Second), []replica.Page{late}); err != nil {
+	if err := s.Put(storetest.Within(t, 8*time.Second), []replica.Page{late}); err != nil {
 		t.Errorf("a server that takes three seconds: %v", err)
 	}
 }
@@ -213,13 +172,13 @@ func TestMasterBecomesReplica(t *testing.T) {
 	old, next := servers.StartRedis(t), servers.StartRedis(t)
 	p := servers.StartProxy(t, old.Addr())
 	s := open(t, "redis://"+p.Addr)
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
 	old.Do("REPLICAOF", "127.0.0.1", fmt.Sprint(next.Port))
 	p.Lead(next.Addr())
-	servers.Eventually(t, 2*time.Second, "the store writes to the new master", func() bool { return put(t, s, 2) == nil })
-	stands(t, s, 2)
+	servers.Eventually(t, 2*time.Second, "the store writes to the new master", func() bool { return storetest.PutOne(t, callBound, s, 2) == nil })
+	storetest.Stands(t, callBound, s, 2)
 }
 
 // R60: a server that takes no writes for a while, since its memory is full, its disk is, or its replicas are gone, says so, is read nevertheless, and is as
@@ -232,23 +191,23 @@ func TestServerTakesNoWrites(t *testing.T) {
 		{"maxmemory", "1", "0", "OOM"},
 		{"min-replicas-to-write", "1", "0", "NOREPLICAS"},
 	} {
-		if err := put(t, s, sequence); err != nil {
+		if err := storetest.PutOne(t, callBound, s, sequence); err != nil {
 			t.Fatal(err)
 		}
 		r.Do("CONFIG", "SET", c.setting, c.bad)
-		if err := put(t, s, sequence+1); err == nil || !strings.Contains(err.Error(), c.word) {
+		if err := storetest.PutOne(t, callBound, s, sequence+1); err == nil || !strings.Contains(err.Error(), c.word) {
 			t.Errorf("%s: %v", c.setting, err)
 		}
-		if _, err := s.Beat(within(t, 5*time.Second), replica.Member{ID: "a"}); err == nil || !strings.Contains(err.Error(), c.word) {
+		if _, err := s.Beat(storetest.Within(t, 5*time.Second), replica.Member{ID: "a"}); err == nil || !strings.Contains(err.Error(), c.word) {
 			t.Errorf("%s: %v", c.setting, err)
 		}
-		stands(t, s, sequence)
+		storetest.Stands(t, callBound, s, sequence)
 		r.Do("CONFIG", "SET", c.setting, c.good)
 		sequence += 2
-		if err := put(t, s, sequence); err != nil {
+		if err := storetest.PutOne(t, callBound, s, sequence); err != nil {
 			t.Errorf("%s: afterwards: %v", c.setting, err)
 		}
-		stands(t, s, sequence)
+		storetest.Stands(t, callBound, s, sequence)
 		sequence++
 	}
 }
@@ -257,14 +216,14 @@ func TestServerTakesNoWrites(t *testing.T) {
 func TestWhatCannotBeRead(t *testing.T) {
 	r := servers.StartRedis(t)
 	s := open(t, "redis://"+r.Addr())
-	ctx := within(t, 10*time.Second)
+	ctx := storetest.Within(t, 10*time.Second)
 	if _, err := s.Beat(ctx, replica.Member{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
-	stands(t, s, 1)
+	storetest.Stands(t, callBound, s, 1)
 	r.Do("HSET", "{evergate}:members", "x", "?")
 	for _, field := range []string{"x", "1:x1:y"} {
 		r.Do("HSET", "{evergate}:pages:guards", field, "?")
@@ -294,23 +253,23 @@ func TestSentinelFailover(t *testing.T) {
 		hosts[i] = s.Addr()
 	}
 	s := open(t, "redis://:pw@"+strings.Join(hosts, ",")+"?sentinel_master=main")
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
 	master.Do("WAIT", "1", "2000")
-	ended := watch(t, s, func(replica.Page) {})
+	ended := storetest.Watching(t, beginBound, s, func(replica.Page) {})
 	begun := time.Now()
 	master.Kill()
-	ends(t, ended, 5*time.Second)
-	servers.Eventually(t, servers.Settle, "the store writes to the new master", func() bool { return put(t, s, 2) == nil })
+	storetest.Broken(t, 5*time.Second, ended)
+	servers.Eventually(t, servers.Settle, "the store writes to the new master", func() bool { return storetest.PutOne(t, callBound, s, 2) == nil })
 	t.Logf("written again %v after the master's end", time.Since(begun).Round(time.Millisecond))
-	stands(t, s, 2)
+	storetest.Stands(t, callBound, s, 2)
 	if got := replicaOf.Do("ROLE"); !strings.HasPrefix(got, "master") {
 		t.Errorf("the replica's role: %s", got)
 	}
 	heard := make(chan replica.Page, 1)
-	watch(t, s, func(p replica.Page) { heard <- p })
-	if err := put(t, s, 3); err != nil {
+	storetest.Watching(t, beginBound, s, func(p replica.Page) { heard <- p })
+	if err := storetest.PutOne(t, callBound, s, 3); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -327,7 +286,7 @@ func TestClusterFailover(t *testing.T) {
 		hosts = append(hosts, n.Addr())
 	}
 	s := open(t, "redis://"+strings.Join(hosts, ",")+"?cluster=true")
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Fatal(err)
 	}
 	owner := nodes[0]
@@ -353,9 +312,9 @@ func TestClusterFailover(t *testing.T) {
 	owner.Kill()
 	servers.Eventually(t, servers.Settle, "the standby took over", func() bool { return strings.HasPrefix(standby.Do("ROLE"), "master") })
 	t.Logf("the standby took over after %v", time.Since(begun).Round(time.Millisecond))
-	servers.Eventually(t, servers.Settle, "the store writes to the new owner of its slot", func() bool { return put(t, s, 2) == nil })
+	servers.Eventually(t, servers.Settle, "the store writes to the new owner of its slot", func() bool { return storetest.PutOne(t, callBound, s, 2) == nil })
 	t.Logf("written again %v after the owner's end", time.Since(begun).Round(time.Millisecond))
-	stands(t, s, 2)
+	storetest.Stands(t, callBound, s, 2)
 }
 
 func freePort(t testing.TB) int {
@@ -372,7 +331,7 @@ func freePort(t testing.TB) int {
 func TestKeysExpire(t *testing.T) {
 	r := servers.StartRedis(t)
 	s := open(t, "redis://"+r.Addr()+"?prefix=one-")
-	ctx := within(t, 10*time.Second)
+	ctx := storetest.Within(t, 10*time.Second)
 	if _, err := s.Beat(ctx, replica.Member{ID: "a1"}); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"evergate/internal/replica"
 	"evergate/internal/store/redis"
+	"evergate/internal/store/storetest"
 	"evergate/internal/testkit/servers"
 )
 
@@ -89,7 +90,7 @@ func silent(t testing.TB, err error, secrets ...string) {
 func failures(t testing.TB, u string) []error {
 	t.Helper()
 	s := open(t, u)
-	ctx := within(t, 10*time.Second)
+	ctx := storetest.Within(t, 10*time.Second)
 	calls := []func() error{
 		func() error { _, err := s.Beat(ctx, replica.Member{ID: "a1"}); return err },
 		func() error { _, err := s.Members(ctx); return err },
@@ -152,11 +153,11 @@ func TestTLS(t *testing.T) {
 	for _, scheme := range []string{"rediss", "valkeys"} {
 		s := open(t, scheme+"://"+r.Addr()+"?ca="+cert.CAFile+"&cert="+cert.CertFile+"&key="+cert.KeyFile+"&prefix="+scheme)
 		heard := make(chan replica.Page, 1)
-		watch(t, s, func(p replica.Page) { heard <- p })
-		if err := put(t, s, 1); err != nil {
+		storetest.Watching(t, beginBound, s, func(p replica.Page) { heard <- p })
+		if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 			t.Fatal(err)
 		}
-		stands(t, s, 1)
+		storetest.Stands(t, callBound, s, 1)
 		select {
 		case <-heard:
 		case <-time.After(2 * time.Second):
@@ -170,16 +171,16 @@ func TestUnprivilegedUser(t *testing.T) {
 	r := servers.StartRedis(t)
 	r.Do(append([]string{"ACL", "SETUSER", "gate", "on", ">pw"}, strings.Fields("~x-{evergate}:* &x-{evergate}:* +@read +@write +@scripting +@pubsub +@connection +time")...)...)
 	s := open(t, "redis://gate:pw@"+r.Addr()+"?prefix=x-")
-	ctx := within(t, 10*time.Second)
+	ctx := storetest.Within(t, 10*time.Second)
 	heard := make(chan replica.Page, 1)
-	watch(t, s, func(p replica.Page) { heard <- p })
+	storetest.Watching(t, beginBound, s, func(p replica.Page) { heard <- p })
 	if _, err := s.Beat(ctx, replica.Member{ID: "a1"}); err != nil {
 		t.Error(err)
 	}
-	if err := put(t, s, 1); err != nil {
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
 		t.Error(err)
 	}
-	stands(t, s, 1)
+	storetest.Stands(t, callBound, s, 1)
 	if _, err := s.Members(ctx); err != nil {
 		t.Error(err)
 	}
