@@ -339,3 +339,64 @@ func TestStopWritesWhatWaits(t *testing.T) {
 		}
 	})
 }
+
+// slowReader has read, and tells it late.
+type slowReader struct {
+	threads.Archive
+	meanwhile func()
+}
+
+func (s *slowReader) Get(ctx context.Context, owner, id string, turns, size int) ([]threads.Record, error) {
+	found, err := s.Archive.Get(ctx, owner, id, turns, size)
+	s.meanwhile()
+	return found, err
+}
+
+// What is deleted, here or by another instance, while it is being read in the archive, is neither found by that read nor kept by it.
+func TestDeletedWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	const id = "r1"
+	reads := map[string]func(*testing.T, *threads.Store) bool{
+		"get": func(t *testing.T, s *threads.Store) bool { _, ok := get(t, s, "ci", id); return ok },
+		"peek": func(t *testing.T, s *threads.Store) bool {
+			w := s.Search(t.Context())
+			_, ok := s.Peek(time.Now(), &w, "ci", id)
+			return ok
+		},
+		"history": func(t *testing.T, s *threads.Store) bool {
+			w := s.Search(t.Context())
+			_, _, err := s.History(time.Now(), &w, "ci", id, 1<<20)
+			return err == nil
+		},
+	}
+	deletes := map[string]func(*threads.Store){
+		"here":      func(s *threads.Store) { s.Delete(time.Now(), "ci", id) },
+		"elsewhere": func(s *threads.Store) { s.Forget([]threads.Deletion{{Owner: "ci", ID: id}}) },
+	}
+	for where, remove := range deletes {
+		for how, read := range reads {
+			t.Run(where+"/"+how, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					at := memory.New(time.Now)
+					one, _ := keeper(t, at)
+					put(one, id, "")
+					synctest.Wait()
+					two := threads.New(threads.DefaultLimits())
+					archive := &slowReader{Archive: at.Answers(threads.Room{Bytes: 1 << 30}), meanwhile: func() {
+						remove(two)
+						time.Sleep(time.Millisecond) // until the deletion is done
+					}}
+					two.Archive(func() threads.Archive { return archive })
+					t.Cleanup(func() { two.Stop(context.Background()) })
+					if read(t, two) {
+						t.Error("found")
+					}
+					if _, ok := two.Get(time.Now(), nil, "ci", id); ok {
+						t.Error("kept")
+					}
+				})
+			})
+		}
+	}
+}

@@ -34,6 +34,8 @@ type behind struct {
 	bytes     int
 	deletions int // among them
 	ending    bool
+	searches  int              // of the archive that are under way
+	gone      map[key]struct{} // what was deleted since the first of them began
 }
 
 // job is one thing to be done: an answer to be put, or one to be deleted.
@@ -94,10 +96,39 @@ func (b *behind) batch() []job {
 	return b.queue[:len(b.queue):len(b.queue)]
 }
 
-// deleting says whether an answer is to be deleted, so that what the archive still has of it does not count.
+// search begins a search of the archive; it ends with the function that it gives. What is deleted in between stays known as deleted until then, since the
+// archive may have been read before.
+func (b *behind) search() (end func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.searches++
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.searches--; b.searches == 0 {
+			b.gone = nil
+		}
+	}
+}
+
+// forget requires the lock.
+func (b *behind) forget(k key) {
+	if b.searches == 0 {
+		return
+	}
+	if b.gone == nil {
+		b.gone = map[key]struct{}{}
+	}
+	b.gone[k] = struct{}{}
+}
+
+// deleting says whether an answer is deleted or to be deleted, so that what was read of it in the archive does not count.
 func (b *behind) deleting(k key) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if _, ok := b.gone[k]; ok {
+		return true
+	}
 	if b.deletions > 0 {
 		for i := range b.queue {
 			if j := &b.queue[i]; j.answer == nil && j.key == k {
@@ -116,6 +147,7 @@ func (b *behind) done(n int) {
 		b.bytes -= b.queue[i].size()
 		if b.queue[i].answer == nil {
 			b.deletions--
+			b.forget(b.queue[i].key)
 		}
 		b.queue[i] = job{}
 	}

@@ -19,6 +19,11 @@ func (s *Store) Deleted() []Deletion {
 // Forget drops answers that were deleted elsewhere from memory.
 func (s *Store) Forget(deleted []Deletion) {
 	for _, d := range deleted {
+		if s.behind != nil {
+			s.behind.mu.Lock()
+			s.behind.forget(key{d.Owner, d.ID})
+			s.behind.mu.Unlock()
+		}
 		s.mu.Lock()
 		if el := s.entries[key{d.Owner, d.ID}]; el != nil {
 			s.drop(el)

@@ -92,11 +92,16 @@ func (s *Store) Put(now time.Time, owner string, a *Answer) {
 }
 
 func (s *Store) keep(now time.Time, owner string, a *Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keepLocked(now, owner, a)
+}
+
+// keepLocked requires the lock.
+func (s *Store) keepLocked(now time.Time, owner string, a *Answer) {
 	if a.size() > s.limits.Bytes/4 {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	k := key{owner, a.ID}
 	if old := s.entries[k]; old != nil {
 		s.drop(old)
@@ -136,12 +141,26 @@ func (s *Store) Get(now time.Time, w *Search, owner, id string) (*Answer, bool) 
 
 // fetch finds an answer in the archive, and keeps it in memory.
 func (s *Store) fetch(now time.Time, w *Search, k key) (*Answer, bool) {
-	found := s.find(w, k, 1, 0)
-	if len(found) == 0 {
+	if s.behind == nil {
 		return nil, false
 	}
-	s.keep(now, k.owner, found[0])
+	defer s.behind.search()()
+	found := s.find(w, k, 1, 0)
+	if len(found) == 0 || !s.keepFound(now, k, found[0]) {
+		return nil, false
+	}
 	return found[0], true
+}
+
+// keepFound keeps what the archive had, during the search that found it; false: it was deleted meanwhile.
+func (s *Store) keepFound(now time.Time, k key, a *Answer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.behind.deleting(k) { // a deletion is queued first and dropped here after it
+		return false
+	}
+	s.keepLocked(now, k.owner, a)
+	return true
 }
 
 func (s *Store) have(now time.Time, k key) (*Answer, bool) {
@@ -162,6 +181,10 @@ func (s *Store) Peek(now time.Time, w *Search, owner, id string) (*Answer, bool)
 			return kept.answer, true
 		}
 	}
+	if s.behind == nil {
+		return nil, false
+	}
+	defer s.behind.search()()
 	if found := s.find(w, k, 1, 0); len(found) > 0 {
 		return found[0], true
 	}
@@ -195,6 +218,9 @@ var (
 // that is kept no more. Turns that are not in memory are looked for by w, many at a time.
 func (s *Store) History(now time.Time, w *Search, owner, id string, most int64) (items [][]byte, missing string, err error) {
 	size := int64(0)
+	if s.behind != nil {
+		defer s.behind.search()()
+	}
 	var found []*Answer // what was read and does not lie behind yet, latest first
 	for range maxTurns {
 		k := key{owner, id}
@@ -204,8 +230,7 @@ func (s *Store) History(now time.Time, w *Search, owner, id string, most int64) 
 		}
 		if len(found) > 0 && found[0].ID == id {
 			if !ok {
-				a, ok = found[0], true
-				s.keep(now, owner, a)
+				a, ok = found[0], s.keepFound(now, k, found[0])
 			}
 			found = found[1:]
 		}
