@@ -37,7 +37,7 @@ func demoTraffic(ctx context.Context, url string, every time.Duration) {
 }
 
 // demoScreen prints requests and transitions as they happen.
-type demoScreen struct{}
+type demoScreen struct{ journal.Nothing }
 
 func (demoScreen) RequestEnded(r *journal.Request) {
 	kind := "plain "
@@ -55,14 +55,7 @@ func (demoScreen) RequestEnded(r *journal.Request) {
 		r.Provider+"/"+r.Model, journal.AppendTrail(nil, r.Trail), note)
 }
 
-func (demoScreen) AttemptEnded(*journal.Attempt) {}
-
 func (demoScreen) GuardChanged(g *journal.Guard) {
 	fmt.Println(strings.TrimSpace(fmt.Sprintf("%s  %s of %s: %s -> %s  %s", g.At.Format("15:04:05"), strings.ReplaceAll(g.Guard, "_", " "),
 		g.Provider, g.From, g.To, g.Reason)))
 }
-
-func (demoScreen) DiscoveryChanged(*journal.Discovery) {}
-func (demoScreen) BreakerOperated(*journal.Order)      {}
-func (demoScreen) ProbeEnded(*journal.Probe)           {}
-func (demoScreen) MirrorEnded(*journal.Mirror)         {}

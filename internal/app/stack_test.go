@@ -36,6 +36,7 @@ type stack struct {
 
 // recorder keeps the facts of the journal.
 type recorder struct {
+	journal.Nothing
 	mu       sync.Mutex
 	requests []journal.Request
 	attempts []journal.Attempt
@@ -62,8 +63,6 @@ func (r *recorder) GuardChanged(f *journal.Guard) {
 	defer r.mu.Unlock()
 	r.guards = append(r.guards, *f)
 }
-
-func (r *recorder) DiscoveryChanged(*journal.Discovery) {}
 
 func (r *recorder) BreakerOperated(o *journal.Order) {
 	r.mu.Lock()

@@ -170,15 +170,7 @@ func (c *client) Flush() error {
 }
 
 // silentJournal hears nothing.
-type silentJournal struct{}
-
-func (silentJournal) RequestEnded(*journal.Request)       {}
-func (silentJournal) AttemptEnded(*journal.Attempt)       {}
-func (silentJournal) GuardChanged(*journal.Guard)         {}
-func (silentJournal) DiscoveryChanged(*journal.Discovery) {}
-func (silentJournal) BreakerOperated(*journal.Order)      {}
-func (silentJournal) ProbeEnded(*journal.Probe)           {}
-func (silentJournal) MirrorEnded(*journal.Mirror)         {}
+type silentJournal struct{ journal.Nothing }
 
 // bench is a Runner with upstreams of the names a, b, …, in this order.
 type bench struct {

@@ -60,16 +60,11 @@ func (s *script) askedAt(start time.Time) []time.Duration {
 
 // facts is a journal that remembers the changes of discovery.
 type facts struct {
+	journal.Nothing
 	mu   sync.Mutex
 	list []journal.Discovery
 }
 
-func (*facts) RequestEnded(*journal.Request)  {}
-func (*facts) AttemptEnded(*journal.Attempt)  {}
-func (*facts) GuardChanged(*journal.Guard)    {}
-func (*facts) BreakerOperated(*journal.Order) {}
-func (*facts) ProbeEnded(*journal.Probe)      {}
-func (*facts) MirrorEnded(*journal.Mirror)    {}
 func (f *facts) DiscoveryChanged(d *journal.Discovery) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

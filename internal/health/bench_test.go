@@ -12,15 +12,7 @@ import (
 	"evergate/internal/route"
 )
 
-type deaf struct{}
-
-func (deaf) RequestEnded(*journal.Request)       {}
-func (deaf) AttemptEnded(*journal.Attempt)       {}
-func (deaf) DiscoveryChanged(*journal.Discovery) {}
-func (deaf) GuardChanged(*journal.Guard)         {}
-func (deaf) BreakerOperated(*journal.Order)      {}
-func (deaf) ProbeEnded(*journal.Probe)           {}
-func (deaf) MirrorEnded(*journal.Mirror)         {}
+type deaf struct{ journal.Nothing }
 
 // scopes are what one breaker may stand for; each has to be cheap.
 var scopes = map[string]func(*resilience.Settings){

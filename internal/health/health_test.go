@@ -13,17 +13,12 @@ import (
 
 // facts keeps guard transitions; it calls back into the provider to prove that no lock is held while facts are told.
 type facts struct {
+	journal.Nothing
 	mu     sync.Mutex
 	p      *Provider
 	guards []journal.Guard
 	orders []journal.Order
 }
-
-func (f *facts) RequestEnded(*journal.Request)       {}
-func (f *facts) AttemptEnded(*journal.Attempt)       {}
-func (f *facts) DiscoveryChanged(*journal.Discovery) {}
-func (f *facts) ProbeEnded(*journal.Probe)           {}
-func (f *facts) MirrorEnded(*journal.Mirror)         {}
 
 func (f *facts) BreakerOperated(o *journal.Order) {
 	f.mu.Lock()

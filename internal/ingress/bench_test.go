@@ -48,15 +48,7 @@ func (u *instant) Maker(string) llm.Vendor                       { return "" }
 func (u *instant) OmitsModel(string, string) bool                { return false }
 func (u *instant) Quirks(string) wire.Quirks                     { return wire.Quirks{} }
 
-type deaf struct{}
-
-func (deaf) RequestEnded(*journal.Request)       {}
-func (deaf) AttemptEnded(*journal.Attempt)       {}
-func (deaf) GuardChanged(*journal.Guard)         {}
-func (deaf) DiscoveryChanged(*journal.Discovery) {}
-func (deaf) BreakerOperated(*journal.Order)      {}
-func (deaf) ProbeEnded(*journal.Probe)           {}
-func (deaf) MirrorEnded(*journal.Mirror)         {}
+type deaf struct{ journal.Nothing }
 
 type noDiscovery struct{}
 

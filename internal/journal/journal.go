@@ -15,6 +15,13 @@ type Sink interface {
 	BreakerOperated(*Order)
 	ProbeEnded(*Probe)
 	MirrorEnded(*Mirror)
+	Changed(*Change)
+}
+
+// Cost is what tokens came to by the catalogue's prices, in billionths of a US dollar. Known is false where a price that it takes is not.
+type Cost struct {
+	Nano  int64
+	Known bool
 }
 
 // Usage is tokens as the upstream counted them; Known is false if it said none.
@@ -36,6 +43,14 @@ type Step struct {
 	// Why says why this attempt was made: first, next_candidate, sibling_credential, same_target, short_wait, round,
 	// all_blocked, hedge, resume; mirror for that of a copy.
 	Why string
+	// Usage and Cost are those of an attempt; Estimated: the upstream did not say its usage, and it was reckoned from what was sent and received.
+	Usage     Usage
+	Estimated bool
+	Cost      Cost
+	// Drill is the fault rule that had its way with the attempt (R74); empty: none.
+	Drill string
+	// Span is the attempt's in a trace; zero: it is not traced.
+	Span [8]byte
 	// Wasted is what an attempt cost that another one outran (R71); nil for all others.
 	Wasted *Wasted
 	// Seam is how many bytes of text the client had where an attempt made to resume went on with its stream (R70).
@@ -71,16 +86,27 @@ type Request struct {
 	Duration, FirstContent, Upstream, Waits time.Duration
 	Overhead                                time.Duration // time in Evergate itself
 	Usage                                   Usage
-	Finish                                  string
-	Dropped                                 int      // malformed events dropped (R17)
-	Lost                                    []string // names of what the translation could not carry over
-	Trail                                   []Step
-	UpstreamRequestID                       string
+	// Estimated is as in Step. Cost is that of all attempts.
+	Estimated         bool
+	Cost              Cost
+	Trace             Trace
+	Finish            string
+	Dropped           int      // malformed events dropped (R17)
+	Lost              []string // names of what the translation could not carry over
+	Trail             []Step
+	UpstreamRequestID string
 	// Candidates are the targets that it had, and Order a word for why they stood so; nil: it came to no attempt.
 	Candidates Candidates
 	Order      string
 	// Affinity says how an answered request of a conversation fared: hit, moved or miss (R47); empty: it is of none.
 	Affinity string
+}
+
+// Trace is a request's place in a trace. The zero value: it is not traced.
+type Trace struct {
+	ID           [16]byte
+	Span, Parent [8]byte // Parent is the client's; zero: it had none
+	State        string  // the client's tracestate
 }
 
 // Candidates are a request's targets, in the order in which they were to be tried. They may be read during the call that
@@ -95,6 +121,7 @@ type Candidate struct{ Provider, Model, On string }
 
 // Attempt is one exchange with an upstream, at its end.
 type Attempt struct {
+	RequestID                   string
 	Provider, Model, Credential string
 	ModelLabel                  string // bounded: a configured or discovered id, else "other"
 	Outcome                     string // ok, or a fault class's word
@@ -102,6 +129,9 @@ type Attempt struct {
 	Status                      int
 	Duration, FirstContent      time.Duration // FirstContent 0: none came
 	Usage                       Usage
+	Estimated                   bool // as in Step
+	Cost                        Cost
+	Drill                       string // as in Step
 	// Hedge: it was started beside another attempt (R71); Won: and answered.
 	Hedge, Won bool
 	// From is set when this attempt follows a failed one of the same request: provider it came from and why.
@@ -120,6 +150,8 @@ type Guard struct {
 	Reason     string
 	Until      time.Time
 	Level      int
+	// RequestID is the request whose attempt brought it about; empty: none did.
+	RequestID string
 	// Heard is true for what others of the fleet, or the store, made of a guard (R62): no evidence of this instance's own.
 	Heard bool
 }
@@ -163,6 +195,19 @@ type Mirror struct {
 	Duration, FirstContent time.Duration
 	Usage                  Usage
 	Finish                 string
+}
+
+// Change is something that somebody did to the gateway, or that it did to itself by an earlier word: the line of the audit log. Orders on breakers have a
+// fact of their own.
+type Change struct {
+	At      time.Time
+	Action  string // reload, drill_started, drill_stopped, drill_ended
+	Subject string // what it was done to: a file, a rule's id
+	Reason  string // the words of who did it
+	By      string // an address, or whose token it was; "evergate" for itself
+	Result  string // ok, or what went wrong
+	// Heard is true where another instance was told, and this one follows.
+	Heard bool
 }
 
 // Discovery is a change of a provider's discovery status (not every refresh).

@@ -55,20 +55,16 @@ func (*slow) Quirks(string) wire.Quirks                     { return wire.Quirks
 
 // bench is a room for copies, with the journal of what became of them.
 type bench struct {
-	journal.Sink // nothing but copies is told of
-	copies       *Copies
-	guards       *health.Health
-	upstream     slow
-	settings     resilience.Settings
-	bodies       []*attempt.Buffer
+	journal.Nothing
+	copies   *Copies
+	guards   *health.Health
+	upstream slow
+	settings resilience.Settings
+	bodies   []*attempt.Buffer
 
 	mu    sync.Mutex
 	facts []journal.Mirror
 }
-
-func (b *bench) AttemptEnded(*journal.Attempt) {}
-
-func (b *bench) GuardChanged(*journal.Guard) {}
 
 func (b *bench) MirrorEnded(m *journal.Mirror) {
 	b.mu.Lock()

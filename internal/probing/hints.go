@@ -15,16 +15,3 @@ func (p *Prober) GuardChanged(g *journal.Guard) {
 func (p *Prober) BreakerOperated(o *journal.Order) { p.hint(o.Provider) }
 
 // RequestEnded implements journal.Sink: it tells of no breaker. Nor do the others below.
-func (*Prober) RequestEnded(*journal.Request) {}
-
-// AttemptEnded implements journal.Sink.
-func (*Prober) AttemptEnded(*journal.Attempt) {}
-
-// DiscoveryChanged implements journal.Sink.
-func (*Prober) DiscoveryChanged(*journal.Discovery) {}
-
-// ProbeEnded implements journal.Sink.
-func (*Prober) ProbeEnded(*journal.Probe) {}
-
-// MirrorEnded implements journal.Sink.
-func (*Prober) MirrorEnded(*journal.Mirror) {}

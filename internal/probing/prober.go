@@ -16,6 +16,7 @@ import (
 // worth it: what it does follows from the guards alone, so that facts may come late and out of order. A provider costs one
 // timer while one of its breakers is open, and a goroutine during a probe; else nothing. Safe for concurrent use.
 type Prober struct {
+	journal.Nothing
 	// Journal hears of each probe. It is set before Apply, and not changed.
 	Journal journal.Sink
 

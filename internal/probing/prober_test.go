@@ -23,6 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bench is a prober with one provider, p, that answers as the test says and fails at first.
 type bench struct {
+	journal.Nothing
 	t      *testing.T
 	prober *Prober
 	health *health.Health
@@ -34,21 +35,14 @@ type bench struct {
 	told   []journal.Probe
 }
 
-// MirrorEnded implements journal.Sink.
-func (*bench) MirrorEnded(*journal.Mirror) {}
-
 // ProbeEnded makes it the prober's journal, which hears the facts itself, too.
 func (b *bench) ProbeEnded(p *journal.Probe) {
 	b.mu.Lock()
 	b.told = append(b.told, *p)
 	b.mu.Unlock()
 }
-func (b *bench) GuardChanged(g *journal.Guard)     { b.prober.GuardChanged(g) }
-func (b *bench) BreakerOperated(o *journal.Order)  { b.prober.BreakerOperated(o) }
-func (*bench) RequestEnded(*journal.Request)       {}
-func (*bench) AttemptEnded(*journal.Attempt)       {}
-func (*bench) DiscoveryChanged(*journal.Discovery) {}
-
+func (b *bench) GuardChanged(g *journal.Guard)    { b.prober.GuardChanged(g) }
+func (b *bench) BreakerOperated(o *journal.Order) { b.prober.BreakerOperated(o) }
 func newBench(t *testing.T, keys ...string) *bench {
 	t.Helper()
 	b := &bench{t: t, prober: New(wire.NewTable()), start: time.Now()}

@@ -32,6 +32,7 @@ type Request struct {
 // Ring remembers requests. The zero Ring is ready, and safe for concurrent use: each request takes the lock of a place of
 // its own, and once the ring is full nothing is allocated but for what failed attempts said.
 type Ring struct {
+	journal.Nothing
 	next   atomic.Uint64
 	places [Requests]place
 	copies copies
@@ -118,18 +119,3 @@ func (r *Ring) Find(id string) (found Request, ok bool) {
 }
 
 // The rest of journal.Sink.
-
-// AttemptEnded implements journal.Sink.
-func (*Ring) AttemptEnded(*journal.Attempt) {}
-
-// GuardChanged implements journal.Sink.
-func (*Ring) GuardChanged(*journal.Guard) {}
-
-// DiscoveryChanged implements journal.Sink.
-func (*Ring) DiscoveryChanged(*journal.Discovery) {}
-
-// BreakerOperated implements journal.Sink.
-func (*Ring) BreakerOperated(*journal.Order) {}
-
-// ProbeEnded implements journal.Sink.
-func (*Ring) ProbeEnded(*journal.Probe) {}

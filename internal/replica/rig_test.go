@@ -263,7 +263,7 @@ func (i *instance) apply(s resilience.Settings, names ...string) {
 
 // facts keeps what the journal heard.
 type facts struct {
-	journal.Sink
+	journal.Nothing
 	mu     sync.Mutex
 	guards []journal.Guard
 	orders []journal.Order

@@ -53,3 +53,9 @@ func (f fan) ProbeEnded(p *journal.Probe) {
 		s.ProbeEnded(p)
 	}
 }
+
+func (f fan) Changed(c *journal.Change) {
+	for _, s := range f {
+		s.Changed(c)
+	}
+}

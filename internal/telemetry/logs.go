@@ -258,3 +258,22 @@ func cut(s string, most int) string {
 	}
 	return strings.ToValidUTF8(s[:most-3], "") + "..."
 }
+
+// Changed writes the line of what somebody did to the gateway, a warning if it did not work.
+func (l *Logs) Changed(c *journal.Change) {
+	level := slog.LevelInfo
+	if c.Result != "ok" {
+		level = slog.LevelWarn
+	}
+	if !l.enabled(level) {
+		return
+	}
+	l.emit(level, "change", []slog.Attr{
+		slog.String("action", c.Action),
+		slog.String("subject", cut(c.Subject, maxAsked)),
+		slog.String("reason", cut(c.Reason, maxMessage)),
+		slog.String("by", c.By),
+		slog.String("result", cut(c.Result, maxMessage)),
+		slog.Bool("heard", c.Heard),
+	})
+}

@@ -224,6 +224,7 @@ func (s *teller) DiscoveryChanged(*journal.Discovery) {
 }
 func (s *teller) BreakerOperated(*journal.Order) { *s.heard = append(*s.heard, s.name+" order") }
 func (s *teller) ProbeEnded(*journal.Probe)      { *s.heard = append(*s.heard, s.name+" probe") }
+func (s *teller) Changed(*journal.Change)        { *s.heard = append(*s.heard, s.name+" change") }
 func (s *teller) MirrorEnded(*journal.Mirror)    { *s.heard = append(*s.heard, s.name+" mirror") }
 
 // Many requests at once through the whole of it: logger, batches, metrics.

@@ -307,5 +307,8 @@ func (m *Metrics) MirrorEnded(f *journal.Mirror) {
 	}
 }
 
+// Changed implements journal.Sink: nothing is counted.
+func (*Metrics) Changed(*journal.Change) {}
+
 // BreakerOperated implements journal.Sink: what it changes comes as a transition.
 func (m *Metrics) BreakerOperated(*journal.Order) {}
