@@ -124,6 +124,8 @@ type Fault struct {
 	Param string
 	// Unasked: the provider was not asked, so that nothing is learned of it; what went wrong is the credential's alone (R32).
 	Unasked bool
+	// Unsent: nothing of the request was sent.
+	Unsent bool
 	// TimedOut stays true for a timeout whose class a classify rule changed.
 	TimedOut bool
 	// Cause is for the log alone; it may hold addresses and is never shown to a client.

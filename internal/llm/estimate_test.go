@@ -90,3 +90,24 @@ func TestAtLeast(t *testing.T) {
 		}
 	}
 }
+
+func TestEstimateBody(t *testing.T) {
+	t.Parallel()
+	prose := strings.Repeat("The quick brown fox jumps over the lazy dog. ", 2000) // 90 kB, 20,000 tokens
+	for _, c := range []struct {
+		name     string
+		body     string
+		from, to int64
+	}{
+		{"nothing", "", 0, 0},
+		{"a byte", "x", 1, 1},
+		{"a word", `{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}`, 1, 10},
+		{"a large text", `{"messages":[{"role":"user","content":"` + prose + `"}]}`, 18_000, 23_000},
+		{"a picture of a megabyte", `{"image":"` + strings.Repeat("iVBORw0KGgo+/Zz9", 1<<16) + `"}`, 1000, 10_000},
+		{"both", `{"text":"` + strings.Repeat(prose, 10) + `","image":"` + strings.Repeat("iVBORw0KGgo+/Zz9", 1<<16) + `"}`, 190_000, 250_000},
+	} {
+		if got := EstimateBody([]byte(c.body)); got < c.from || got > c.to {
+			t.Errorf("%s: %d tokens, want %d to %d", c.name, got, c.from, c.to)
+		}
+	}
+}

@@ -23,6 +23,9 @@ type Usage struct {
 	Input, Output, CachedInput, CacheWrite, Reasoning, AudioInput, AudioOutput int64
 }
 
+// MaxTokens is the largest count that is believed: an upstream may say any number, and those of an answer are added up.
+const MaxTokens = 1 << 50
+
 // Reply is one whole answer.
 type Reply struct {
 	ID    string

@@ -2,12 +2,13 @@ package openaiwords
 
 import (
 	"evergate/internal/jsonscan"
+	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
 
-// ReadUsage reads a usage object, in OpenAI's spelling or in that of a vendor. Numbers are taken as they are said:
-// vendors differ in whether reasoning is part of the output. Where two spellings of one number come together the
-// larger is taken.
+// ReadUsage reads a usage object, in OpenAI's spelling or in that of a vendor. Where two spellings of one number come together the
+// larger is taken. Vendors differ in whether reasoning is part of the output: where the total says that it is not, it is added: who pays for an answer pays for its
+// thoughts.
 func ReadUsage(r *jsonscan.Reader) (u wire.Usage) {
 	if !r.Object() {
 		return u
@@ -35,8 +36,17 @@ func ReadUsage(r *jsonscan.Reader) (u wire.Usage) {
 			r.Skip()
 		}
 	}
-	if u.Input == 0 && u.Output == 0 {
+	hidden := total - u.Input - u.Output
+	switch {
+	case u.Input == 0 && u.Output == 0:
 		u.Input = total // all that some embeddings say
+	case hidden <= 0:
+	case hidden == u.Reasoning: // xAI leaves it out of the output, and bills it
+		u.Output += hidden
+	case hidden == u.CachedInput+u.CacheWrite: // Anthropic's way: the prompt is what the cache neither gave nor took
+		u.Input += hidden
+	case u.Output > 0 && u.Reasoning == 0 && u.CachedInput == 0 && u.CacheWrite == 0: // Gemini's thoughts, behind those that do not name them
+		u.Output += hidden
 	}
 	return u
 }
@@ -78,6 +88,6 @@ func readOutputDetails(r *jsonscan.Reader, u *wire.Usage) {
 func count(r *jsonscan.Reader, to *int64, u *wire.Usage) {
 	if n, ok := r.Int(); ok {
 		u.Known = true
-		*to = max(*to, n)
+		*to = max(*to, min(n, llm.MaxTokens))
 	}
 }

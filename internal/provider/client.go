@@ -221,6 +221,9 @@ func (c *Client) exchange(ctx context.Context, r *attempt.Outgoing, t *http.Requ
 		}
 		return nil, c.netFault(ctx, err)
 	}
+	if f := switched(resp, false); f != nil { // its body would be the connection, which no deadline ends
+		return nil, c.Refine(f)
+	}
 	c.masking().header(resp.Header, bearer(req, c.vendor, token))
 	if f := decode(resp); f != nil {
 		return nil, c.Refine(f)

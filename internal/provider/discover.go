@@ -92,6 +92,9 @@ func (c *Client) get(ctx context.Context, path string, credential int) ([]byte, 
 	if err != nil {
 		return nil, c.netFault(ctx, err)
 	}
+	if f := switched(resp, false); f != nil {
+		return nil, c.Refine(f)
+	}
 	if f := decode(resp); f != nil {
 		return nil, c.Refine(f)
 	}

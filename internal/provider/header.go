@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"evergate/internal/attempt"
+	"evergate/internal/journal"
 )
 
 // jsonType and ourAgent are shared by all requests; the transport does not change header values.
@@ -47,6 +48,7 @@ func (c *Client) header(r *attempt.Outgoing, credential int) http.Header {
 	if c.vendor.Header != nil {
 		c.vendor.Header(out, r.Dialect)
 	}
+	trace(out, r.Trace, r.Span)
 	for name, values := range c.fixed {
 		out[name] = values
 	}
@@ -54,6 +56,17 @@ func (c *Client) header(r *attempt.Outgoing, credential int) http.Header {
 		out[c.authHeader] = c.auth[credential]
 	}
 	return out
+}
+
+// trace names the attempt's span to the upstream, in the place of the caller's. A tracestate goes with a traceparent that is valid.
+func trace(out http.Header, t *journal.Trace, span [8]byte) {
+	if t == nil {
+		return
+	}
+	out["Traceparent"] = []string{t.Traceparent(span)}
+	if t.Parent == [8]byte{} {
+		delete(out, "Tracestate")
+	}
 }
 
 // hideIdempotency spells the key's header in lower case, which to the upstream is the same (R59). To the transport the

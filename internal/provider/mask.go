@@ -17,20 +17,24 @@ const gram = 8
 // It is read only after it was made, so safe for concurrent use.
 type masker struct {
 	secrets []string            // whole values, longest first
-	grams   map[string]struct{} // every part of gram bytes of the longer ones
+	part    int                 // the length in bytes of the shortest part that is masked
+	grams   map[string]struct{} // every part of that length of the longer ones
 	given   []*[]Secret         // what each credential's token endpoint had given by then
 }
 
-func newMasker(secrets []Secret) *masker {
-	m := &masker{grams: map[string]struct{}{}}
+func newMasker(secrets []Secret) *masker { return newMaskerOf(secrets, gram) }
+
+// newMaskerOf makes a masker of secrets and their parts from a length in bytes on.
+func newMaskerOf(secrets []Secret, part int) *masker {
+	m := &masker{part: part, grams: map[string]struct{}{}}
 	for _, secret := range secrets {
 		s := secret.Reveal()
 		if s == "" || slices.Contains(m.secrets, s) {
 			continue
 		}
 		m.secrets = append(m.secrets, s)
-		for i := 0; i+gram <= len(s); i++ {
-			m.grams[s[i:i+gram]] = struct{}{}
+		for i := 0; i+part <= len(s); i++ {
+			m.grams[s[i:i+part]] = struct{}{}
 		}
 	}
 	slices.SortFunc(m.secrets, func(a, b string) int { return len(b) - len(a) })
@@ -78,17 +82,17 @@ func (m *masker) header(h map[string][]string, token string) {
 // span is a half-open range of bytes.
 type span struct{ from, to int }
 
-// own finds every run of b that is a part of a configured credential, at least gram bytes long.
+// own finds every run of b that is a part of a configured credential, at least part bytes long.
 func (m *masker) own(b []byte) []span {
 	var spans []span
-	for i := 0; i+gram <= len(b) && len(m.grams) > 0; i++ {
-		if _, ok := m.grams[string(b[i:i+gram])]; !ok {
+	for i := 0; i+m.part <= len(b) && len(m.grams) > 0; i++ {
+		if _, ok := m.grams[string(b[i:i+m.part])]; !ok {
 			continue
 		}
 		if n := len(spans); n > 0 && spans[n-1].to >= i {
-			spans[n-1].to = i + gram
+			spans[n-1].to = i + m.part
 		} else {
-			spans = append(spans, span{i, i + gram})
+			spans = append(spans, span{i, i + m.part})
 		}
 	}
 	return spans
@@ -148,6 +152,9 @@ func credential(b []byte, from, to int) bool {
 		return len(run) >= gram
 	}
 	if !random(run) && !(len(run) >= 6 && bytes.Contains(run, []byte("**"))) {
+		return false
+	}
+	if bytes.HasPrefix(b[to:], []byte(`":`)) { // the name of a field, such as ephemeral_5m_input_tokens
 		return false
 	}
 	for _, w := range keyWords {

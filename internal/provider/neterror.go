@@ -22,7 +22,8 @@ func (c *Client) netFault(ctx context.Context, err error) *fault.Fault {
 		return c.ruled(f)
 	}
 	class, message := classifyNet(err)
-	return c.ruled(&fault.Fault{Class: class, Message: message, Cause: c.masking().cause(err)})
+	var connect *connectError
+	return c.ruled(&fault.Fault{Class: class, Message: message, Unsent: errors.As(err, &connect), Cause: c.masking().cause(err)})
 }
 
 // ReadFault classifies an error met while a response body was read (attempt.Upstream). io.EOF too is an error here: it

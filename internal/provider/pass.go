@@ -158,6 +158,7 @@ func (c *Client) rawHeader(r *attempt.Raw, credential int) http.Header {
 	if c.vendor.Header != nil {
 		c.vendor.Header(out, "")
 	}
+	trace(out, r.Trace, r.Span)
 	for name, values := range c.fixed {
 		out[name] = values
 	}

@@ -154,7 +154,22 @@ func NewHTTPClient(o *Options, dial DialFunc) (*http.Client, error) {
 	t := newTransport(o, d)
 	t.DisableKeepAlives = true
 	return &http.Client{
-		Transport:     t,
+		Transport:     unswitched{t},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
+}
+
+// unswitched refuses an answer that changes the protocol: its body would be the connection, which no deadline ends.
+type unswitched struct{ *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (t unswitched) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.Transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if f := switched(resp, false); f != nil {
+		return nil, f
+	}
+	return resp, nil
 }

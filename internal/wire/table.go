@@ -17,6 +17,9 @@ func NewTable(dialects ...Dialect) *Table {
 	return t
 }
 
+// Named is the dialect of a name; nil: there is none.
+func (t *Table) Named(name string) Dialect { return t.byName[name] }
+
 // Choose finds the dialect in which a client's request is asked, of those that a provider speaks, its favourite first:
 // the client's own where that is one of them, else the first that its requests can be translated to; nil if there is none.
 func (t *Table) Choose(client Dialect, speaks []string) Dialect {

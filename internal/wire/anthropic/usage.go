@@ -54,7 +54,7 @@ func readCounts(r *jsonscan.Reader) counts {
 
 func count(r *jsonscan.Reader) int64 {
 	if n, ok := r.Int(); ok && n >= 0 {
-		return n
+		return min(n, llm.MaxTokens)
 	}
 	return -1
 }

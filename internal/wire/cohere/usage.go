@@ -20,7 +20,7 @@ func readUsage(r *jsonscan.Reader) (u llm.Usage) {
 			readTokens(r, &billed)
 		case "cached_tokens":
 			if n, ok := r.Int(); ok && n > 0 {
-				u.CachedInput = n
+				u.CachedInput = min(n, llm.MaxTokens)
 			}
 		default:
 			r.Skip()
@@ -49,7 +49,7 @@ func readTokens(r *jsonscan.Reader, u *llm.Usage) {
 			continue
 		}
 		if n, ok := r.Int(); ok && n >= 0 {
-			*to, u.Known = n, true
+			*to, u.Known = min(n, llm.MaxTokens), true
 		}
 	}
 }

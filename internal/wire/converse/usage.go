@@ -27,7 +27,7 @@ func readUsage(r *jsonscan.Reader) (u llm.Usage) {
 			continue
 		}
 		if n, ok := r.Int(); ok && n >= 0 {
-			*to = max(*to, n)
+			*to = max(*to, min(n, llm.MaxTokens))
 			u.Known = true
 		}
 	}

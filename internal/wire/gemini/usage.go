@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"evergate/internal/jsonscan"
+	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
 
@@ -49,7 +50,7 @@ func readUsage(r *jsonscan.Reader) (u wire.Usage, tier []byte) {
 
 func count(r *jsonscan.Reader, to *int64, u *wire.Usage) {
 	if n, ok := r.Int(); ok && n >= 0 {
-		*to = min(n, 1<<50)
+		*to = min(n, llm.MaxTokens)
 		u.Known = true
 	}
 }
@@ -72,6 +73,7 @@ func readAudio(r *jsonscan.Reader) (tokens int64) {
 				audio = string(word) == "AUDIO"
 			case "tokenCount":
 				n, _ = r.Int()
+				n = min(max(n, 0), llm.MaxTokens)
 			default:
 				r.Skip()
 			}

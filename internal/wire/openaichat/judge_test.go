@@ -162,6 +162,9 @@ func (u *plainUsage) wire() wire.Usage {
 	if u.PromptTokens == 0 && u.CompletionTokens == 0 {
 		out.Input = u.TotalTokens
 	}
+	if r := u.Completion.Reasoning; r > 0 && u.PromptTokens+u.CompletionTokens+r == u.TotalTokens { // xAI
+		out.Output += r
+	}
 	return out
 }
 
