@@ -1,6 +1,6 @@
 // Package journal is the facts the gateway states about itself, as types. Services state each fact once; logs, metrics,
 // the admin API and tests read the same ones. It formats nothing, stores nothing, and no fact ever holds a
-// credential, a prompt or a reply.
+// credential, a prompt or a reply, but for Bodies.
 package journal
 
 import "time"
@@ -33,6 +33,8 @@ type Usage struct {
 // Step is one entry of a trail: an attempt, or a candidate skipped with its reason.
 type Step struct {
 	Provider, Model string
+	// Label is Attempt.ModelLabel, of an attempt.
+	Label string
 	// Credential is its name, never its value; empty for a skip of a whole target.
 	Credential string
 	Skipped    bool
@@ -51,21 +53,14 @@ type Step struct {
 	Drill string
 	// Span is the attempt's in a trace; zero: it is not traced.
 	Span [8]byte
-	// Wasted is what an attempt cost that another one outran (R71); nil for all others.
-	Wasted *Wasted
 	// Seam is how many bytes of text the client had where an attempt made to resume went on with its stream (R70).
 	Seam int
 	// Message is the upstream's own words, masked; for logs and the admin API.
-	Message  string
-	Until    time.Time // for a skip: when the block clears
-	Start    time.Time
-	Duration time.Duration
-}
-
-// Wasted is what an answer cost that nobody got. Estimated: the upstream did not say it.
-type Wasted struct {
-	Usage     Usage
-	Estimated bool
+	Message string
+	Until   time.Time // for a skip: when the block clears
+	Start   time.Time
+	// FirstContent is from Start on; 0: none came.
+	Duration, FirstContent time.Duration
 }
 
 // Request is one client request, at its end.
@@ -98,15 +93,13 @@ type Request struct {
 	// Candidates are the targets that it had, and Order a word for why they stood so; nil: it came to no attempt.
 	Candidates Candidates
 	Order      string
+	// Drill is the fault rules that had their way with attempts of it (R74), with spaces between them; empty: none.
+	Drill string
 	// Affinity says how an answered request of a conversation fared: hit, moved or miss (R47); empty: it is of none.
 	Affinity string
-}
-
-// Trace is a request's place in a trace. The zero value: it is not traced.
-type Trace struct {
-	ID           [16]byte
-	Span, Parent [8]byte // Parent is the client's; zero: it had none
-	State        string  // the client's tracestate
+	// Bodies are what was asked and answered, where that is kept; nil: it is not. The ledger, which hears of a request first, takes them
+	// away, so that nobody else has them.
+	Bodies *Bodies `json:"-"`
 }
 
 // Candidates are a request's targets, in the order in which they were to be tried. They may be read during the call that
@@ -132,6 +125,7 @@ type Attempt struct {
 	Estimated                   bool // as in Step
 	Cost                        Cost
 	Drill                       string // as in Step
+	Shape                       string // of that rule's fault: status, cut and so on
 	// Hedge: it was started beside another attempt (R71); Won: and answered.
 	Hedge, Won bool
 	// From is set when this attempt follows a failed one of the same request: provider it came from and why.
@@ -176,6 +170,9 @@ type Probe struct {
 	Status                      int    // the upstream's, 0 if none
 	Message                     string // the upstream's own words, masked
 	Duration                    time.Duration
+	Usage                       Usage
+	Estimated                   bool // as in Step
+	Cost                        Cost
 }
 
 // Mirror is a copy of a client's request that was sent, or was to be sent, to the mirror of its virtual model, at its end.
@@ -194,6 +191,8 @@ type Mirror struct {
 	Message                string // the upstream's own words, masked
 	Duration, FirstContent time.Duration
 	Usage                  Usage
+	Estimated              bool // as in Step
+	Cost                   Cost
 	Finish                 string
 }
 

@@ -1,6 +1,10 @@
 package journal
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Bounds of a written trail: small enough for a response header that proxies pass on, large enough for some thirty
 // steps with ordinary names.
@@ -14,7 +18,7 @@ const (
 // returns the extended buffer: `groq/llama-3.3=circuit_open, azure/gpt-4o=timeout, openai/gpt-4o-mini=200`. An attempt
 // shows the upstream's status, or the reason where there was none or where a 2xx was not an answer; a skip shows the
 // guard's reason. What follows a semicolon marks an attempt that was started beside another (`b/m=200;hedge`), or that went on
-// with a broken stream after so many bytes of text (`b/m=200;resumed=1234`).
+// with a broken stream after so many bytes of text (`b/m=200;resumed=1234`), or that met the fault of a drill (`a/m=503;drill`).
 //
 // What is appended is at most MaxTrail bytes of printable ASCII, and so safe in a header and in a log line. In names
 // everything else, and the signs that give the trail its form (comma, semicolon, equals, percent, quote, space), is
@@ -63,7 +67,24 @@ func appendStep(dst []byte, s *Step) []byte {
 		dst = append(dst, ";resumed="...)
 		dst = strconv.AppendInt(dst, int64(s.Seam), 10)
 	}
+	if s.Drill != "" {
+		dst = append(dst, ";drill"...)
+	}
 	return dst
+}
+
+// DrillOf is the drills that had their way with attempts of a trail, in order, with spaces between them; empty: none had.
+func DrillOf(steps []Step) (all string) {
+	for i := range steps {
+		switch id := steps[i].Drill; {
+		case id == "" || id == all:
+		case all == "":
+			all = id
+		case !slices.Contains(strings.Fields(all), id):
+			all += " " + id
+		}
+	}
+	return all
 }
 
 func appendTrailName(dst []byte, s string) []byte {

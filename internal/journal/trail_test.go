@@ -39,6 +39,11 @@ func TestAppendTrail(t *testing.T) {
 			{Provider: "b", Model: "m", Status: 200, Reason: "cut", Why: "hedge"},
 			{Provider: "c", Model: "m", Status: 200, Reason: "ok", Why: "resume", Seam: 1234},
 		}, "a/m=cancelled, b/m=cut;hedge, c/m=200;resumed=1234"},
+		{"a drill is said to be one (R74)", []Step{
+			{Provider: "a", Model: "m", Status: 503, Reason: "upstream_error", Drill: "drill_1"},
+			{Provider: "b", Model: "m", Reason: "timeout", Why: "hedge", Drill: "drill_1"},
+			{Provider: "c", Model: "m", Status: 200, Reason: "ok"},
+		}, "a/m=503;drill, b/m=timeout;hedge;drill, c/m=200"},
 		{"passthrough has no model", []Step{{Provider: "a", Reason: "circuit_open", Skipped: true}, {Provider: "a", Status: 200, Reason: "ok"}}, "a=circuit_open, a=200"},
 		{"long names are cut", []Step{
 			{Provider: "a", Model: strings.Repeat("m", 161), Status: 200, Reason: "ok"},
@@ -127,4 +132,18 @@ func FuzzAppendTrail(f *testing.F) {
 			t.Fatalf("no step in %q", got)
 		}
 	})
+}
+
+// R74: all drills that a request met are told, each once.
+func TestDrillOf(t *testing.T) {
+	t.Parallel()
+	for want, ids := range map[string][]string{"": {"", ""}, "d1": {"", "d1", "d1"}, "d1 d2": {"d1", "", "d2", "d1", "d2"}, "d12 d1": {"d12", "d1"}} {
+		var steps []Step
+		for _, id := range ids {
+			steps = append(steps, Step{Drill: id})
+		}
+		if got := DrillOf(steps); got != want {
+			t.Errorf("%q: %q", ids, got)
+		}
+	}
 }

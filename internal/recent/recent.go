@@ -77,7 +77,7 @@ func (p *place) take(f *journal.Request) {
 		}
 		steps = append(steps, *s)
 		kept := &steps[len(steps)-1]
-		kept.Wasted, kept.Message = nil, clip(s.Message)
+		kept.Message = clip(s.Message)
 	}
 	p.fact.Trail = steps
 	if f.Candidates != nil {

@@ -1,0 +1,314 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// How the queue is written.
+const (
+	batchRows  = 500
+	batchAfter = 200 * time.Millisecond // since its first row
+	writeBound = 10 * time.Second
+	// retryAfter is how long it waits for a store that is lost or that refused a batch; after maxRefused times the batch's rows are written one by one.
+	retryAfter = time.Second
+	maxRefused = 3
+	// Rows that are too old or too many are taken away so often, and each time so many were written, or so much.
+	expireEvery = time.Minute
+	expireRows  = 10_000
+	expireBytes = 32 << 20
+	expireBound = 50 * time.Second
+)
+
+var errNoStore = errors.New("the store is not reached")
+
+// Start begins to write. Stop ends it.
+func (w *Writer) Start() {
+	ctx, stop := context.WithCancel(context.Background())
+	w.stop = stop
+	w.running.Go(func() { w.run(ctx) })
+	w.running.Go(func() { w.tidy(ctx) })
+}
+
+// Stop takes no more facts, writes what waits, and gives up what is not written when ctx ends.
+func (w *Writer) Stop(ctx context.Context) error {
+	w.ending.Store(true)
+	err := w.Flush(ctx)
+	w.stop()
+	w.running.Wait()
+	for {
+		select {
+		case i := <-w.queue:
+			w.bytes.Add(-i.size())
+			w.drop(i)
+			continue
+		default:
+		}
+		return err
+	}
+}
+
+// Flush writes what waits now. It must be started.
+func (w *Writer) Flush(ctx context.Context) error {
+	done := make(chan struct{})
+	select {
+	case w.flushes <- done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run writes batches until ctx ends.
+func (w *Writer) run(ctx context.Context) {
+	rows := make([]*item, 0, batchRows)
+	for {
+		select {
+		case i := <-w.queue:
+			rows = w.gather(ctx, w.take(rows, i))
+		case done := <-w.flushes:
+			w.drain(ctx, rows)
+			close(done)
+			continue
+		case <-ctx.Done():
+			return
+		}
+		rows = w.write(ctx, rows)
+	}
+}
+
+func (w *Writer) take(rows []*item, i *item) []*item {
+	w.bytes.Add(-i.size())
+	return append(rows, i)
+}
+
+// gather waits for more rows, as long as a batch may.
+func (w *Writer) gather(ctx context.Context, rows []*item) []*item {
+	timer := time.NewTimer(batchAfter)
+	defer timer.Stop()
+	for len(rows) < batchRows {
+		select {
+		case i := <-w.queue:
+			rows = w.take(rows, i)
+		case <-timer.C:
+			return rows
+		case done := <-w.flushes:
+			rows = w.drain(ctx, rows)
+			close(done)
+			return rows
+		case <-ctx.Done():
+			return rows
+		}
+	}
+	return rows
+}
+
+// drain writes rows and all that is in the queue.
+func (w *Writer) drain(ctx context.Context, rows []*item) []*item {
+	for range len(w.queue) {
+		select {
+		case i := <-w.queue:
+			if rows = w.take(rows, i); len(rows) == batchRows {
+				rows = w.write(ctx, rows)
+			}
+		default:
+		}
+	}
+	return w.write(ctx, rows)
+}
+
+// write writes a batch, however long that takes, and gives its room back. When ctx ends the rows are dropped.
+func (w *Writer) write(ctx context.Context, rows []*item) []*item {
+	var b Batch
+	w.decode(rows, &b)
+	for refused, patience := 0, maxRefused; b.size() > 0; {
+		err := w.try(ctx, &b)
+		w.tell(err)
+		if err == nil {
+			w.written.Add(uint64(b.size())) //nolint:gosec // not negative
+			break
+		}
+		if !errors.Is(err, errNoStore) {
+			refused++
+		}
+		if refused >= maxRefused {
+			refused, patience = 0, min(2*patience, batchRows)
+			b = w.singly(ctx, &b, patience)
+			w.more(&b) // of a batch that is at fault itself the next rows tell
+		}
+		if b.size() > 0 && !pause(ctx, retryAfter) {
+			w.dropped.Add(uint64(b.size())) //nolint:gosec // not negative
+			break
+		}
+	}
+	w.bodies.Add(-w.writing)
+	w.writing = 0
+	if w.fresh >= expireBytes {
+		w.fresh = 0
+		select {
+		case w.expire <- struct{}{}:
+		default:
+		}
+	}
+	return rows[:0]
+}
+
+// decode adds rows to a batch, and gives their room back.
+func (w *Writer) decode(rows []*item, b *Batch) {
+	for n, i := range rows {
+		if !b.add(i) {
+			w.dropped.Add(1)
+		} else if !i.entry {
+			b.Requests[len(b.Requests)-1].Body = w.body(i)
+		}
+		w.writing += i.bodies.Bytes()
+		w.fresh += max(i.size()+i.bodies.Bytes(), expireBytes/expireRows+1)
+		free(i)
+		rows[n] = nil
+	}
+}
+
+// more fills a batch up with what waits.
+func (w *Writer) more(b *Batch) {
+	for b.size() < batchRows {
+		select {
+		case i := <-w.queue:
+			w.decode(w.take(nil, i), b)
+		default:
+			return
+		}
+	}
+}
+
+func (b *Batch) size() int { return len(b.Requests) + len(b.Entries) }
+
+// each gives every row as a batch of its own, until visit says no.
+func (b *Batch) each(visit func(Batch) bool) {
+	for i := range b.Requests {
+		if !visit(Batch{Requests: b.Requests[i : i+1]}) {
+			return
+		}
+	}
+	for i := range b.Entries {
+		if !visit(Batch{Entries: b.Entries[i : i+1]}) {
+			return
+		}
+	}
+}
+
+// tell says of the store what is new. That it is not reached others say.
+func (w *Writer) tell(err error) {
+	if errors.Is(err, errNoStore) {
+		return
+	}
+	if (err == nil) != (w.told == nil) {
+		w.o.Told(err)
+	}
+	w.told = err
+}
+
+func (w *Writer) try(ctx context.Context, b *Batch) error {
+	store := w.o.Store()
+	if store == nil {
+		return errNoStore
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeBound)
+	defer cancel()
+	return store.Write(ctx, *b)
+}
+
+// singly writes each row by itself: one that the store cannot take must not hold the others. A row is given up that is refused while another one is
+// taken before and after: one that the store has, and so writes nothing. It gives the rows that are left; where so many are refused and none is taken, the store is at fault.
+func (w *Writer) singly(ctx context.Context, b *Batch, patience int) (left Batch) {
+	var taken, refused Batch
+	missed := false
+	b.each(func(one Batch) bool {
+		if w.try(ctx, &one) == nil {
+			w.written.Add(1)
+			taken = one
+		} else {
+			refused.join(one)
+			missed = taken.size() == 0 && refused.size() >= patience
+		}
+		return !missed
+	})
+	if missed || taken.size() == 0 {
+		return *b
+	}
+	refused.each(func(one Batch) bool {
+		for range 2 {
+			if w.try(ctx, &one) == nil {
+				w.written.Add(1)
+				return true
+			}
+			if w.try(ctx, &taken) != nil { // it comes and goes
+				left.join(one)
+				return true
+			}
+		}
+		w.dropped.Add(1)
+		return true
+	})
+	return left
+}
+
+func (b *Batch) join(o Batch) {
+	b.Requests, b.Entries = append(b.Requests, o.Requests...), append(b.Entries, o.Entries...)
+}
+
+// add reads a row back, and makes its account; false: it cannot be read.
+func (b *Batch) add(i *item) bool {
+	if i.entry {
+		e, err := DecodeEntry(i.bytes)
+		if err == nil {
+			b.Entries = append(b.Entries, *e)
+		}
+		return err == nil
+	}
+	b.Requests = append(b.Requests, Request{})
+	r := &b.Requests[len(b.Requests)-1]
+	if r.decode(string(i.bytes)) != nil {
+		b.Requests = b.Requests[:len(b.Requests)-1]
+		return false
+	}
+	if r.Kind == KindRequest {
+		r.Account = AccountOf(&r.Request)
+	}
+	return true
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// tidy takes away what is too old or too much, until ctx ends.
+func (w *Writer) tidy(ctx context.Context) {
+	tick := time.NewTicker(expireEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-w.expire:
+		case <-ctx.Done():
+			return
+		}
+		if store := w.o.Store(); store != nil {
+			bounded, cancel := context.WithTimeout(ctx, expireBound)
+			_ = store.Expire(bounded, w.o.Keep()) // the next time takes what is left
+			cancel()
+		}
+	}
+}
