@@ -30,7 +30,7 @@ var _ replica.Store = (*Store)(nil)
 func New(now func() time.Time) *Store {
 	return &Store{closed: make(chan struct{}), place: &place{
 		now: now, pages: map[identity]replica.Page{}, members: map[string]replica.Member{}, leases: map[string]lease{}, watchers: map[*watcher]struct{}{},
-		answers: map[answerKey]keptAnswer{},
+		answers: map[answerKey]keptAnswer{}, ledger: NewLedger(now),
 	}}
 }
 
@@ -48,6 +48,7 @@ type place struct {
 	watchers map[*watcher]struct{}
 	answers  map[answerKey]keptAnswer
 	answered uint64 // how often one was put
+	ledger   *Ledger
 }
 
 // identity is what a page takes the place of.

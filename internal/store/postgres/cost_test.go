@@ -101,12 +101,7 @@ func TestHeardSoon(t *testing.T) {
 
 // Through a pooler in transaction mode everything works but Watch, which says why.
 func TestPooler(t *testing.T) {
-	bouncer, err := exec.LookPath("pgbouncer")
-	if err != nil {
-		if bouncer, err = exec.LookPath("/usr/sbin/pgbouncer"); err != nil {
-			t.Skip("NOT TESTED with a pooler: PgBouncer is missing, apt-get install pgbouncer")
-		}
-	}
+	bouncer := pgbouncer(t)
 	p, _ := start(t)
 	addr := p.Pooler(bouncer, "gate")
 	s := open(t, address("gate", addr, "pooler=true"))
@@ -122,8 +117,20 @@ func TestPooler(t *testing.T) {
 	if got, err := s.Claim(storetest.Within(t, 3*time.Second), "lease", "a1", time.Minute); err != nil || !got {
 		t.Errorf("claim: %t, %v", got, err)
 	}
-	err = s.Watch(storetest.Within(t, 20*time.Second), func() { t.Error("ready") }, func(replica.Page) {})
+	err := s.Watch(storetest.Within(t, 20*time.Second), func() { t.Error("ready") }, func(replica.Page) {})
 	if err == nil || !strings.Contains(err.Error(), "pooler") {
 		t.Errorf("watch: %v", err)
 	}
+}
+
+// pgbouncer is the program.
+func pgbouncer(t *testing.T) string {
+	t.Helper()
+	bouncer, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		if bouncer, err = exec.LookPath("/usr/sbin/pgbouncer"); err != nil {
+			t.Skip("NOT TESTED with a pooler: PgBouncer is missing, apt-get install pgbouncer")
+		}
+	}
+	return bouncer
 }

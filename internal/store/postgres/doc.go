@@ -1,4 +1,4 @@
-// Package postgres keeps replication's pages in PostgreSQL 12 or newer (UTF-8 databases). It owns the tables and their migrations, the
+// Package postgres keeps replication's pages, kept answers and the ledger in PostgreSQL 12 or newer (UTF-8 databases). It owns the tables and their migrations, the
 // connections and what a failure of theirs says; it must not know what a page means or when anybody puts one.
 //
 // Tables (evergate_…) stand in one schema: the one that the URL names (?schema=), else the first of the role's search path that exists. A role needs
@@ -10,9 +10,9 @@
 // one since a later time never does. Whoever reads on from where it stopped must overlap by the time that a Put may take.
 //
 // Commits do not wait for the disk (synchronous_commit off, for their own transaction): a crash of the server loses the last moments, which instances lay
-// down again. Pages are told by NOTIFY: whole if they fit in the 8000 bytes that it carries, else by name, and the watch reads them. Where
+// down again; those of the ledger do wait. Pages are told by NOTIFY: whole if they fit in the 8000 bytes that it carries, else by name, and the watch reads them. Where
 // the server's queue for that is full, since some other session never takes from it, they are put untold, and found by reading.
 //
-// At most 4 connections for calls and one for each Watch. Statements are not prepared, so that a pooler in transaction mode (PgBouncer) may stand
+// At most 4 connections for calls, 2 of them for the ledger's, and one for each Watch. Statements are not prepared, so that a pooler in transaction mode (PgBouncer) may stand
 // between with ?pooler=true; LISTEN does not work through one: Watch notices and ends with an error, and instances find pages by reading.
 package postgres

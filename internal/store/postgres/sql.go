@@ -14,6 +14,7 @@ type sql struct {
 
 	put, read, one, beat, members, drop, claim, yield, echo string
 	keep, ended, makeRoom, chain, forget                    string // of answers
+	ledger                                                  ledgerSQL
 }
 
 // unhurried has the transaction's commit not wait for the disk, and its waiting for locks end. A statement must select from it.
@@ -32,7 +33,7 @@ func statements(schema string) *sql {
 		"{now}", `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 	).Replace
 	return &sql{
-		channel: channel,
+		channel: channel, ledger: ledgerStatements(schema),
 		// In the order of the key, so that two of them never wait for each other.
 		put: fill(`WITH {unhurried},
 given AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::text[]) AS g (instance, topic, key, sequence, body, notice)),

@@ -30,6 +30,8 @@ type Store struct {
 	ctx   context.Context // ends with Close
 	close context.CancelCauseFunc
 
+	ledgerTurns chan struct{} // a token for each of the ledger's calls that runs
+
 	preparing chan struct{}       // holds one token while somebody looks after the schema
 	sql       atomic.Pointer[sql] // nil: nobody has, or it went away
 }
@@ -48,7 +50,7 @@ func Open(raw string) (*Store, error) {
 	if err != nil {
 		return nil, store.Hide(err, a.hidden...)
 	}
-	s := &Store{address: a, pool: pool, preparing: make(chan struct{}, 1)}
+	s := &Store{address: a, pool: pool, preparing: make(chan struct{}, 1), ledgerTurns: make(chan struct{}, ledgerCalls)}
 	s.ctx, s.close = context.WithCancelCause(context.Background())
 	return s, nil
 }

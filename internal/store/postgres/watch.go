@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"time"
 
@@ -18,7 +17,7 @@ const (
 	echoBound = 5 * time.Second  // for the answer
 )
 
-var errDeaf = errors.New("a connection that listens hears nothing of what it is told: LISTEN does not work through a pooler in transaction mode")
+var errDeaf = fmt.Errorf("%w: LISTEN does not work through a pooler in transaction mode", replica.ErrDeaf)
 
 // Watch hears on a connection of its own. At first and whenever it has heard nothing for a while it has something said to it, so that it notices a
 // connection that is dead, or deaf. It ends with an error as soon as the connection does, also if another could be had at once: what was told between the two is only found

@@ -1,4 +1,4 @@
-// Package redis keeps replication's pages in Redis or Valkey (5 or newer): one server, a master behind Sentinels, or a Cluster. It owns the keys and
+// Package redis keeps replication's pages, kept answers and the ledger in Redis or Valkey (5 or newer): one server, a master behind Sentinels, or a Cluster. It owns the keys and
 // scripts, the connections and what a failure of theirs says; it must not know what a page means or when anybody puts one.
 //
 // All keys have the hash tag {evergate}, so that a Cluster holds them in one slot: the scripts that put a page, its place in the index and its
@@ -13,6 +13,12 @@
 //	<prefix>{evergate}:answer:<owner, id>  string the answer that it continues, and the answer; expires with it
 //	<prefix>{evergate}:answers         zset   size and key of each answer by its end (µs), for room to be made
 //	<prefix>{evergate}:answer-bytes    string what all of them take together
+//	<prefix>{evergate}:ledger          zset   row (16 bytes), id and body of each request, in the order of rows: all have the score 0
+//	<prefix>{evergate}:ledger-ids      zset   id and row of each request
+//	<prefix>{evergate}:ledger-bytes    string what the bodies take together
+//	<prefix>{evergate}:timeline        zset   row and body of each entry
+//	<prefix>{evergate}:sums            zset   m or h and the beginning of each bucket of sums
+//	<prefix>{evergate}:sums:<bucket>   hash   key, route, model, provider → numbers, in the order of ledger.SumNames
 //	<prefix>{evergate}:heard           channel of pub/sub: topic and page as it was put
 //
 // Nothing stays forever: while any instance beats the keys live, and Keep after the last beat they are gone (pages of the fleet's own after

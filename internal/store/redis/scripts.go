@@ -27,12 +27,17 @@ var (
 	chainScript string
 	//go:embed lua/forget.lua
 	forgetScript string
+	//go:embed lua/write.lua
+	writeScript string
+	//go:embed lua/expire.lua
+	expireScript string
 )
 
 // scripts are sent by their hash, and whole to a server that does not know them (any more).
 type scripts struct {
 	put, read, beat, drop, claim, yield *rueidis.Lua
 	keep, chain, forget                 *rueidis.Lua // of answers
+	write, expire                       *rueidis.Lua // of the ledger
 }
 
 func newScripts() scripts {
@@ -40,6 +45,7 @@ func newScripts() scripts {
 		put: rueidis.NewLuaScript(putScript), read: rueidis.NewLuaScript(readScript), beat: rueidis.NewLuaScript(beatScript),
 		drop: rueidis.NewLuaScript(dropScript), claim: rueidis.NewLuaScript(claimScript), yield: rueidis.NewLuaScript(yieldScript),
 		keep: rueidis.NewLuaScript(keepScript), chain: rueidis.NewLuaScript(chainScript), forget: rueidis.NewLuaScript(forgetScript),
+		write: rueidis.NewLuaScript(writeScript), expire: rueidis.NewLuaScript(expireScript),
 	}
 }
 
@@ -54,4 +60,10 @@ func (n names) lease(name string) string         { return string(n) + "lease:" +
 func (n names) answers() string                  { return string(n) + "answers" }
 func (n names) answerBytes() string              { return string(n) + "answer-bytes" }
 func (n names) answersOf(owner string) string    { return string(n) + "answer:" + pack(owner) }
+func (n names) ledger() string                   { return string(n) + "ledger" }
+func (n names) ledgerIDs() string                { return string(n) + "ledger-ids" }
+func (n names) ledgerBytes() string              { return string(n) + "ledger-bytes" }
+func (n names) timeline() string                 { return string(n) + "timeline" }
+func (n names) sums() string                     { return string(n) + "sums" }
+func (n names) bucket(of string) string          { return string(n) + "sums:" + of }
 func (n names) channel() string                  { return string(n) + "heard" }

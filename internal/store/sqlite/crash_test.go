@@ -71,7 +71,7 @@ func TestKilled(t *testing.T) {
 			path, last = filepath.Join(dir, fmt.Sprintf("%d.db", round)), 0
 		}
 		life := time.Duration(random.Int63n(int64(300 * time.Millisecond)))
-		said, err := writeUntilKilled(t, path, life, round%2 == 1)
+		said, err := untilKilled(t, "write", path, life, round%2 == 1)
 		if err != nil {
 			t.Fatalf("round %d, killed after %v: %v", round, life, err)
 		}
@@ -107,10 +107,10 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// writeUntilKilled gives the last sequence that the process said, 0 for none. Its life is counted from its start, or from its first put.
-func writeUntilKilled(t *testing.T, path string, life time.Duration, fromPut bool) (said uint64, err error) {
+// untilKilled gives the last number that a process of a role said, 0 for none. Its life is counted from its start, or from its first word.
+func untilKilled(t *testing.T, role, path string, life time.Duration, fromPut bool) (said uint64, err error) {
 	t.Helper()
-	cmd := child(t.Context(), "write", path)
+	cmd := child(t.Context(), role, path)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -105,7 +105,7 @@ const noMount = "this system does not let us mount a tmpfs"
 
 // fillDisk mounts a small disk on dir, and fills it in each way that matters.
 func fillDisk(dir string) error {
-	if err := errors.Join(syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""), syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m")); err != nil {
+	if err := errors.Join(syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""), syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=3m")); err != nil {
 		return fmt.Errorf("%s: %w", noMount, err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)

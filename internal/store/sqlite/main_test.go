@@ -22,7 +22,7 @@ const childEnv = "EVERGATE_SQLITE_CHILD"
 
 func TestMain(m *testing.M) {
 	role, arg, _ := strings.Cut(os.Getenv(childEnv), " ")
-	roles := map[string]func(string) error{"write": writeForEver, "open": openOnce, "share": writeMany}
+	roles := map[string]func(string) error{"write": writeForEver, "open": openOnce, "share": writeMany, "ledger": writeLedgerForEver}
 	maps.Copy(roles, ofThisSystem)
 	work := roles[role]
 	if work == nil {

@@ -1,0 +1,187 @@
+package redis
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"evergate/internal/ledger"
+)
+
+const (
+	// LedgerRequests is how many requests a ledger in Redis keeps unless it is told another number: rows are in the server's memory, about 700 bytes each.
+	LedgerRequests = 100_000
+	// LedgerBytes is what the bodies of rows take together at most, however many they are: the oldest go. Of a row that is beside the ids and the order,
+	// about 250 bytes a row.
+	LedgerBytes = 256 << 20
+)
+
+const (
+	ledgerBatch = 500     // rows that one script lays down
+	ledgerRead  = 1 << 20 // bytes that one read of rows aims at
+)
+
+// ledgerStore is the ledger under the same keys. Safe for concurrent use.
+type ledgerStore struct {
+	store *Store
+	room  int // in bytes
+}
+
+// Ledger gives the ledger of the same server.
+//
+// Rows are found by time and by id. All other filters look at rows, the newest first: ledger.MaxLooked for a page.
+func (s *Store) Ledger() ledger.Store { return ledgerStore{s, LedgerBytes} }
+
+// line is a row on its way.
+type line struct {
+	row, id, body string
+	request       *ledger.Request // nil: an entry
+}
+
+// Write takes one round trip for 500 rows or a megabyte; each of these is one step. Rows of a batch that are there already cost one more.
+func (l ledgerStore) Write(ctx context.Context, b ledger.Batch) error {
+	if len(b.Requests) == 0 && len(b.Entries) == 0 {
+		return ctx.Err()
+	}
+	var lines []line
+	taken := make(map[ledger.Row]bool, len(b.Requests))
+	for i := range b.Requests {
+		r := &b.Requests[i]
+		row, ok := raw(r.Row)
+		if !ok || taken[r.Row] {
+			continue
+		}
+		taken[r.Row] = true
+		lines = append(lines, line{row, r.ID, string(ledger.AppendRequest(nil, r)), r})
+	}
+	for i := range b.Entries {
+		if row, ok := raw(b.Entries[i].Row); ok {
+			lines = append(lines, line{row: row, body: string(ledger.AppendEntry(nil, &b.Entries[i]))})
+		}
+	}
+	for from := 0; from < len(lines); {
+		to, size := from, 0
+		for to < len(lines) && to-from < ledgerBatch && (to == from || size+len(lines[to].body) <= batchBytes) {
+			size += len(lines[to].body)
+			to++
+		}
+		if err := l.lay(ctx, lines[from:to]); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// raw is a row as members of the sorted sets begin.
+func raw(row ledger.Row) (string, bool) {
+	b, ok := row.Bytes()
+	return string(b[:]), ok
+}
+
+// lay has the script lay lines down. It reckons the sums as if none of the rows were there; of those that are the script tells, and another turn
+// leaves them out.
+func (l ledgerStore) lay(ctx context.Context, lines []line) error {
+	for {
+		keys, args := l.writing(lines)
+		there, err := call(ctx, l.store, "write to the ledger", func(ctx context.Context, c rueidis.Client) ([]string, error) {
+			return l.store.scripts.write.Exec(ctx, c, keys, args).AsStrSlice()
+		})
+		if err != nil || len(there) == 0 {
+			return err
+		}
+		stands := make(map[string]bool, len(there))
+		for _, row := range there {
+			stands[row] = true
+		}
+		var left []line
+		for _, n := range lines {
+			if n.request == nil || !stands[n.row] {
+				left = append(left, n)
+			}
+		}
+		if lines = left; len(lines) == 0 {
+			return nil
+		}
+	}
+}
+
+// writing are the script's keys and arguments.
+func (l ledgerStore) writing(lines []line) (keys, args []string) {
+	n := l.store.names
+	keys = []string{n.ledger(), n.ledgerIDs(), n.ledgerBytes(), n.timeline(), n.sums()}
+	var requests, entries []string
+	sums := map[ledger.Step]*ledger.Totals{ledger.Minute: {}, ledger.Hour: {}}
+	for _, line := range lines {
+		if line.request == nil {
+			entries = append(entries, line.row, line.body)
+			continue
+		}
+		requests = append(requests, line.row, line.id, line.body)
+		for step, totals := range sums {
+			totals.AddRow(step, line.request)
+		}
+	}
+	var groups []string
+	for step, totals := range sums {
+		for _, row := range totals.Rows() {
+			from := bucketName(step, row.At)
+			keys = append(keys, n.bucket(from))
+			groups = append(groups, from[:1], from[1:], millis(lives[step]),
+				pack(row.Key, row.Route, row.Model, row.Provider), numbers(&row.Sums))
+		}
+	}
+	args = []string{
+		millis(KeepFleet), strconv.Itoa(l.room), strconv.Itoa(len(requests) / 3), strconv.Itoa(len(entries) / 2), strconv.Itoa(len(groups) / 5),
+	}
+	args = append(args, requests...)
+	args = append(args, entries...)
+	return keys, append(args, groups...)
+}
+
+// lives are how long buckets are kept: from their beginning on where somebody expires them, else from when they were last added to.
+var lives = map[ledger.Step]time.Duration{ledger.Minute: ledger.KeepMinutes, ledger.Hour: ledger.KeepHours} //nolint:gochecknoglobals // it does not change
+
+// bucketName is m or h, and the beginning in seconds since 1970: ten digits, whose order is that of time.
+func bucketName(step ledger.Step, at time.Time) string {
+	kind := "m"
+	if step == ledger.Hour {
+		kind = "h"
+	}
+	digits := strconv.FormatInt(max(at.Unix(), 0), 10)
+	return kind + strings.Repeat("0", max(bucketDigits-len(digits), 0)) + digits
+}
+
+const bucketDigits = 10
+
+// numbers are the sums, without the zeros at the end.
+func numbers(s *ledger.Sums) string {
+	var b []byte
+	end := 0
+	for i, p := range s.Numbers() {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		if b = strconv.AppendInt(b, max(*p, 0), 10); *p > 0 {
+			end = len(b)
+		}
+	}
+	return string(b[:end])
+}
+
+// readNumbers reads what numbers wrote; what a newer program has added stays out.
+func readNumbers(said string) (s ledger.Sums, err error) {
+	fields := strings.Fields(said)
+	for i, p := range s.Numbers() {
+		if i == len(fields) {
+			break
+		}
+		if *p, err = strconv.ParseInt(fields[i], 10, 64); err != nil {
+			return s, errMalformed
+		}
+	}
+	return s, nil
+}
