@@ -34,6 +34,8 @@ type Leg struct {
 
 // Call is one client request, read and routed. Run changes Canonical, and lets go of the body once a stream has begun.
 type Call struct {
+	ID      string // the request's
+	Caller  string // the client's key by name; empty without auth
 	Dialect wire.Dialect
 	Request wire.Request
 	// Body owns Request.Body. The caller holds a reference of its own, which Release lets go of.
@@ -51,6 +53,8 @@ type Call struct {
 	Resume bool
 	// Keep: the caller wants the answer, or what ended its stream, in Result.Answer.
 	Keep bool
+	// Trace is the request's place in a trace; nil: it is not traced.
+	Trace *journal.Trace
 	// Canonical is the request in no vendor's words, decoded when the first translation needs it.
 	Canonical *wire.Canonical
 	// What its bytes hint at, once they were looked at (R46).

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"evergate/internal/drill"
 	"evergate/internal/failover"
 	"evergate/internal/fault"
 	"evergate/internal/health"
@@ -29,7 +30,8 @@ type exchange struct {
 	leg        *Leg
 	move       failover.Move
 	permit     health.Permit
-	credential string // its name
+	credential string  // its name
+	span       [8]byte // in the request's trace; zero: it is not traced
 	limits     route.Timeouts
 	start      time.Time
 	parent     context.Context //nolint:containedctx // an exchange lives inside one call of try
@@ -53,15 +55,18 @@ type exchange struct {
 	step        int        // index of this attempt's entry in the trail, once it has one
 	dropped     int        // malformed events that were left out
 	noted       bool
-	read        bool // the body is read as an answer, and to be closed
-	settled     bool // the permit is
-	armed       bool // a hedge may be started beside it
-	outrun      bool // another one answered first (R71)
-	hurried     bool // the caller's own deadline has cut its limits (R13)
+	read        bool  // the body is read as an answer, and to be closed
+	settled     bool  // the permit is
+	armed       bool  // a hedge may be started beside it
+	outrun      bool  // another one answered first (R71)
+	sent        int64 // tokens of what the upstream was sent, estimated; 0: it was sent nothing
+	received    int64 // bytes of the text that came
+	hurried     bool  // the caller's own deadline has cut its limits (R13)
 	// Once the permit is settled: how long it took, and the provider's failures in a row before.
 	took           time.Duration
 	failuresBefore int
-	hedge          *hedge // nil: it is none
+	hedge          *hedge      // nil: it is none
+	drill          *drill.Rule // whose fault it met (R74); nil: none
 }
 
 // do performs the exchange and hands the answer to the sink; nil: a whole answer was delivered.
@@ -137,10 +142,15 @@ func (e *exchange) send() (*http.Response, *fault.Fault) {
 		buf = e.retained()
 	}
 	e.out = nil
-	return e.leg.Upstream.Send(e.ctx, &Outgoing{
+	out := &Outgoing{
 		Dialect: e.leg.Dialect.Name(), Model: e.leg.Target.Model, Translated: e.foreign(), Header: c.Header,
-		Body: buf.B, ContentType: c.Request.ContentType, Credential: e.credential, Key: e.leg.Key, Stream: c.Request.Stream, Release: buf.Release,
-	})
+		Body: buf.B, ContentType: c.Request.ContentType, Credential: e.credential, Key: e.leg.Key, Stream: c.Request.Stream,
+		Trace: c.Trace, Span: e.span, Release: buf.Release,
+	}
+	if e.drill != nil {
+		return e.struck(out)
+	}
+	return e.dispatch(out)
 }
 
 // write writes the request for this target: the client's bytes with a few spans changed, or a translation. The fault
@@ -289,7 +299,11 @@ func (e *exchange) finish(f *fault.Fault) (failuresBefore int) {
 	}
 	e.note(f)
 	step := &x.res.Steps[e.step]
-	step.Duration, step.Wasted = e.took, e.wasted()
+	step.Duration = e.took
+	step.Usage, step.Estimated, step.Cost = e.spent(f)
+	if !e.content.IsZero() {
+		step.FirstContent = e.content.Sub(e.start)
+	}
 	x.busy(e)
 	x.res.Dropped += e.dropped
 	if answered {
@@ -324,17 +338,16 @@ func (e *exchange) settle(now time.Time, f *fault.Fault, answered bool) {
 	e.settled, e.took = true, m.Total
 	status, reason := e.outcome(f)
 	fact := journal.Attempt{
-		Provider: e.leg.Target.Provider, Model: e.leg.Target.Model, Credential: e.credential, ModelLabel: e.leg.Label,
+		RequestID: e.x.c.ID, Provider: e.leg.Target.Provider, Model: e.leg.Target.Model, Credential: e.credential, ModelLabel: e.leg.Label,
 		Outcome: reason, Why: string(e.move.Why), Status: status, Duration: m.Total, FirstContent: m.FirstContent,
+		Drill: drillOf(e.drill), Shape: shapeOf(e.drill),
 	}
 	if e.hedge != nil {
 		fact.Hedge, fact.Won = true, answered
 	} else {
 		fact.FromProvider, fact.FromReason = e.x.lostProvider, e.x.lostReason
 	}
-	if answered || e.outrun {
-		fact.Usage = journal.Usage(e.progress.Reply.Usage)
-	}
+	fact.Usage, fact.Estimated, fact.Cost = e.spent(f)
 	e.x.r.Journal.AttemptEnded(&fact)
 }
 
@@ -403,8 +416,8 @@ func (e *exchange) enter() {
 		seam = e.x.seam.Len()
 	}
 	e.x.res.Steps = append(e.x.res.Steps, journal.Step{
-		Provider: e.leg.Target.Provider, Model: e.leg.Target.Model,
-		Credential: e.credential, Why: string(e.move.Why), Seam: seam, Start: e.start,
+		Provider: e.leg.Target.Provider, Model: e.leg.Target.Model, Label: e.leg.Label,
+		Credential: e.credential, Why: string(e.move.Why), Seam: seam, Span: e.span, Start: e.start, Drill: drillOf(e.drill),
 	})
 }
 

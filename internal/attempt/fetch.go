@@ -13,11 +13,11 @@ import (
 	"evergate/internal/resilience"
 )
 
-// Fetch asks one provider for something that it keeps, by a method and a path below a dialect's route: no other can
+// Fetch asks one provider for something that it keeps, for the request of this id, by a method and a path below a dialect's route: no other can
 // give it, so it is one attempt, under the provider's guards. Any status below 400 is an answer, whose body the caller closes, and which
 // ends where the provider is silent for longer than timeouts.idle; the fault says everything else, blocked providers included (503 with
 // the block's reason as its message).
-func (r *Runner) Fetch(ctx context.Context, leg *Leg, out *Outgoing) (*http.Response, *fault.Fault) {
+func (r *Runner) Fetch(ctx context.Context, id string, leg *Leg, out *Outgoing) (*http.Response, *fault.Fault) {
 	now := time.Now()
 	pick, outcome := leg.Guards.Pick, health.OutcomeOf
 	if leg.Key != "" {
@@ -31,6 +31,7 @@ func (r *Runner) Fetch(ctx context.Context, leg *Leg, out *Outgoing) (*http.Resp
 	if !ok || block.Blocked() {
 		return nil, blocked(block, now)
 	}
+	permit.For(id)
 	said := health.OutcomeOf(&fault.Fault{}) // a panic on the way says nothing about the provider (R33)
 	defer func() { permit.Settle(time.Now(), said, health.Measured{Total: time.Since(now)}) }()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -40,7 +41,7 @@ func (r *Runner) Fetch(ctx context.Context, leg *Leg, out *Outgoing) (*http.Resp
 	}
 	out.Credential, out.Key = leg.credentialName(credential), leg.Key
 	out.Dialect, out.Model = leg.Dialect.Name(), leg.Target.Model
-	resp, f := leg.Upstream.Send(ctx, out)
+	resp, f := r.fetch(ctx, id, leg, out)
 	if f == nil && resp.StatusCode >= http.StatusBadRequest {
 		f = fetchRefused(leg, resp, cancel)
 		resp = nil

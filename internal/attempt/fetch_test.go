@@ -35,7 +35,7 @@ func TestFetchFromTheSilent(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				start := time.Now()
-				resp, f := b.runner.Fetch(ctx, leg, &Outgoing{Method: http.MethodGet, Header: http.Header{}, Release: func() {}})
+				resp, f := b.runner.Fetch(ctx, "req", leg, &Outgoing{Method: http.MethodGet, Header: http.Header{}, Release: func() {}})
 				failed := f != nil
 				for buf := make([]byte, 10); f == nil; {
 					_, err := resp.Body.Read(buf)

@@ -221,7 +221,7 @@ func TestPanicsInAFetch(t *testing.T) {
 				bug.scripts = []scripted{{status: status}}
 				b.legs[0].Upstream, b.legs[0].Dialect = bug, brokenDialect{broken: bug}
 				panics(t, func() {
-					_, _ = b.runner.Fetch(t.Context(), &b.legs[0], &Outgoing{Method: http.MethodGet, Header: http.Header{}, Release: func() {}})
+					_, _ = b.runner.Fetch(t.Context(), "req", &b.legs[0], &Outgoing{Method: http.MethodGet, Header: http.Header{}, Release: func() {}})
 				})
 				nothingLeft(t, b.legs)
 			})

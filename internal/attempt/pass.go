@@ -8,19 +8,25 @@ import (
 	"strings"
 	"time"
 
+	"evergate/internal/drill"
 	"evergate/internal/failover"
 	"evergate/internal/fault"
 	"evergate/internal/health"
 	"evergate/internal/journal"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
+	"evergate/internal/wire"
 )
 
 // Passage is one request that a client makes of one provider by name (passthrough). It has no model: nobody reads it.
 type Passage struct {
+	ID       string // the request's
 	Provider string
 	Guards   *health.Provider
 	Upstream RawUpstream
+	// Caller is the client's key by name, and Dialect the one in whose words the client is told of errors.
+	Caller   string
+	Dialect  wire.Dialect
 	Settings *resilience.Settings
 	Timeouts route.Timeouts
 	// Request is what is sent; the credential is filled in. Its Release is not used: Body holds the bytes.
@@ -29,6 +35,8 @@ type Passage struct {
 	// Again says that the request may be sent more than once (R57).
 	Again bool
 	Start time.Time
+	// Trace is as in Call.
+	Trace *journal.Trace
 }
 
 // PassHead is what a PassSink may tell its client before the first byte.
@@ -63,10 +71,12 @@ type passing struct {
 	ctx        context.Context //nolint:containedctx // of the attempt at hand, inside one call of try
 	permit     health.Permit
 	credential string
+	span       [8]byte
 	start      time.Time
 	watch      *passWatch
 	answered   bool // the client has the head
 	firstByte  time.Time
+	drill      *drill.Rule // whose fault the attempt at hand met (R74); nil: none
 }
 
 // Pass asks the provider, more than once only if the request may be sent again (R57), and then by the rules of R52 for a
@@ -76,7 +86,7 @@ func (r *Runner) Pass(ctx context.Context, p *Passage, sink PassSink) *Result {
 	if p.Request.Upload != nil {
 		p.Timeouts.Total = 0 // nobody knows how long it takes
 	}
-	call := &Call{Start: p.Start, Legs: []Leg{{
+	call := &Call{ID: p.ID, Start: p.Start, Trace: p.Trace, Legs: []Leg{{
 		Target: route.Target{Provider: p.Provider, Timeouts: p.Timeouts}, Guards: p.Guards, Settings: p.Settings, Key: p.Request.Key,
 	}}}
 	x := &passing{run: r.begin(call, nil), p: p, sink: sink}
@@ -110,7 +120,11 @@ func (x *passing) try(parent context.Context) (ended bool) {
 		x.session.Denied(x.move)
 		return false
 	}
+	x.permit.For(x.p.ID)
 	x.credential, x.start = x.c.Legs[0].credentialName(x.move.Credential), x.now
+	if x.p.Trace != nil {
+		x.span = newSpan()
+	}
 	settled := false
 	defer func() {
 		if !settled { // a panic on the way says nothing about the provider, and a probe slot must not stay taken (R33)
@@ -163,6 +177,7 @@ func (x *passing) try(parent context.Context) (ended bool) {
 func (x *passing) ask() (*http.Response, *fault.Fault) {
 	out := x.p.Request
 	out.Credential = x.credential
+	out.Trace, out.Span = x.p.Trace, x.span
 	if x.p.Body != nil {
 		x.p.Body.Retain()
 		out.Release = x.p.Body.Release
@@ -170,7 +185,7 @@ func (x *passing) ask() (*http.Response, *fault.Fault) {
 	if out.Upload != nil {
 		out.Upload.watched(x.watch)
 	}
-	resp, f := x.p.Upstream.Pass(x.ctx, &out)
+	resp, f := x.send(&out)
 	if f != nil {
 		return nil, f
 	}
@@ -323,15 +338,16 @@ func (x *passing) finish(resp *http.Response, f *fault.Fault) {
 	x.res.Attempts++
 	x.res.Steps = append(x.res.Steps, s)
 	fact := journal.Attempt{
-		Provider: x.p.Provider, Credential: x.credential, Outcome: reason, Why: string(x.move.Why), Status: status, Duration: took,
-		FromProvider: x.lostProvider, FromReason: x.lostReason,
+		RequestID: x.p.ID, Provider: x.p.Provider, Credential: x.credential, Outcome: reason, Why: string(x.move.Why), Status: status, Duration: took,
+		FromProvider: x.lostProvider, FromReason: x.lostReason, Drill: drillOf(x.drill), Shape: shapeOf(x.drill),
 	}
 	x.r.Journal.AttemptEnded(&fact)
 }
 
 func (x *passing) step(status int, reason, message string) journal.Step {
 	return journal.Step{
-		Provider: x.p.Provider, Credential: x.credential, Status: status, Reason: reason, Why: string(x.move.Why), Message: message, Start: x.start,
+		Provider: x.p.Provider, Credential: x.credential, Status: status, Reason: reason, Why: string(x.move.Why), Message: message, Span: x.span, Start: x.start,
+		Drill: drillOf(x.drill),
 	}
 }
 

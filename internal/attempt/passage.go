@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evergate/internal/fault"
+	"evergate/internal/journal"
 )
 
 // Raw is one request that goes to a provider as the client made it (passthrough).
@@ -24,6 +25,9 @@ type Raw struct {
 	Upgrade    bool
 	Credential string // by name
 	Key        string // the caller's own, in the place of Credential; empty: none
+	// Trace and Span are as in Outgoing.
+	Trace *journal.Trace
+	Span  [8]byte
 	// Release is called exactly once, when nothing reads Body any more; it may come after Pass returned and from another
 	// goroutine. Nil where there is no Body.
 	Release func()

@@ -83,6 +83,7 @@ func (e *exchange) judge(w *whole, resp *http.Response) *fault.Fault {
 		return e.leg.Upstream.Refine(f)
 	}
 	e.progress.Reply = reply
+	e.received = int64(max(len(body)-envelope, bytesPerToken))
 	if e.translation != nil {
 		if w.said, f = e.asTranslated(body); f != nil {
 			return f

@@ -218,18 +218,8 @@ func (x *run) noteRace(winner *exchange) {
 			h.enter()
 			s := &x.res.Steps[h.step]
 			s.Reason, s.Duration = outrunWord, time.Since(h.start)
+			s.Usage, s.Estimated = journal.Usage{Known: true, Input: x.race.prompt}, true
+			s.Cost = h.leg.price(&s.Usage)
 		}
 	}
-}
-
-// wasted is what an attempt cost that was outrun; nil: it was not.
-func (e *exchange) wasted() *journal.Wasted {
-	if !e.outrun {
-		return nil
-	}
-	w := &journal.Wasted{Usage: journal.Usage(e.progress.Reply.Usage)}
-	if !w.Usage.Known && e.x.race != nil {
-		w.Estimated, w.Usage.Known, w.Usage.Input = true, true, e.x.race.prompt
-	}
-	return w
 }

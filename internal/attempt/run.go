@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evergate/internal/drill/running"
 	"evergate/internal/failover"
 	"evergate/internal/fault"
 	"evergate/internal/health"
@@ -23,6 +24,8 @@ var ErrShutdown = errors.New("gateway is shutting down")
 type Runner struct {
 	Health  *health.Health
 	Journal journal.Sink
+	// Drills are the fault rules that run (R74); nil: there are none.
+	Drills *running.Drills
 	// Random gives numbers in [0, 1) for what guards decide by chance; nil: the usual ones.
 	Random  func() float64
 	waiting atomic.Int64
@@ -73,6 +76,9 @@ func (r *Runner) begin(c *Call, sink Sink) *run {
 	r.Health.CountRequest(x.now)
 	return x
 }
+
+// newSpan draws the id of an attempt that is traced.
+func newSpan() [8]byte { return journal.NewSpan(rand.Uint64()) } //nolint:gosec // an id, not a secret
 
 // random is a request's own number.
 func (r *Runner) random() float64 {
@@ -246,8 +252,13 @@ func (x *run) admit(e *exchange) bool {
 		x.session.Denied(*m)
 		return false
 	}
+	e.permit.For(x.c.ID)
 	e.start, e.credential, e.settled = x.now, leg.credentialName(m.Credential), false
+	if x.c.Trace != nil {
+		e.span = newSpan()
+	}
 	e.progress.Choices = x.c.Request.Choices
+	e.strike()
 	return true
 }
 

@@ -224,6 +224,7 @@ func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
 		return r.end(start)
 	}
 	if ev.Content {
+		e.receive(f.Data)
 		e.watch.content(now, e.progress.SawFinish)
 		if !r.begun {
 			if lost := e.claim(now); lost != nil {

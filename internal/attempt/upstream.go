@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"evergate/internal/fault"
+	"evergate/internal/journal"
 	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
@@ -25,6 +26,9 @@ type Outgoing struct {
 	Credential  string // by name: a reload may have changed the list since it was chosen
 	Key         string // the caller's own, in the place of Credential; empty: none
 	Stream      bool
+	// Trace and Span name the attempt's span, which the upstream is told of; a nil Trace: what the caller's headers say passes.
+	Trace *journal.Trace
+	Span  [8]byte
 	// Release is called exactly once, when nothing reads Body any more; it may come after Send returned and from another goroutine.
 	Release func()
 }

@@ -64,6 +64,8 @@ type PastStep struct {
 	Guard   string    `json:"guard,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
 	Message string    `json:"message,omitempty"`
+	// Drill is the drill whose fault the attempt met (R74); empty: none.
+	Drill string `json:"drill,omitempty"`
 	// AtMS is when it began, after the request.
 	AtMS       int64 `json:"at_ms"`
 	DurationMS int64 `json:"duration_ms"`
@@ -92,7 +94,7 @@ func Tell(f *journal.Request, list []journal.Candidate, leftOut int) *Past {
 func step(f *journal.Request, s *journal.Step) PastStep {
 	out := PastStep{
 		Provider: s.Provider, Model: s.Model, Credential: s.Credential, Skipped: s.Skipped, Why: s.Why, Status: s.Status, Reason: s.Reason,
-		Until: milliseconds(s.Until), Message: s.Message, AtMS: s.Start.Sub(f.Start).Milliseconds(), DurationMS: s.Duration.Milliseconds(),
+		Until: milliseconds(s.Until), Message: s.Message, Drill: s.Drill, AtMS: s.Start.Sub(f.Start).Milliseconds(), DurationMS: s.Duration.Milliseconds(),
 	}
 	if s.Skipped {
 		out.Guard = guardOf(s.Reason)
@@ -181,6 +183,9 @@ func (s *PastStep) failed() string {
 	text += " after " + elapsed(s.DurationMS)
 	if s.Message != "" {
 		text += " (" + s.Message + ")"
+	}
+	if s.Drill != "" {
+		text += ", in the drill " + s.Drill
 	}
 	return text
 }

@@ -69,3 +69,14 @@ func TestThePastIsTold(t *testing.T) {
 		})
 	}
 }
+
+// R74: an attempt that failed in a drill is said to have.
+func TestTellOfADrill(t *testing.T) {
+	t.Parallel()
+	p := Tell(&journal.Request{Trail: []journal.Step{
+		{Provider: "a", Model: "m", Status: 503, Reason: "upstream_error", Drill: "drill_1"}, {Provider: "b", Model: "m", Status: 200, Reason: "ok"},
+	}}, []journal.Candidate{{Provider: "a", Model: "m"}, {Provider: "b", Model: "m"}}, 0)
+	if p.Trail[0].Drill != "drill_1" || p.Trail[1].Drill != "" || !strings.HasSuffix(p.Candidates[0].Why, ", in the drill drill_1.") {
+		t.Errorf("%+v", p)
+	}
+}

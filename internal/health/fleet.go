@@ -48,7 +48,7 @@ func (p *Provider) take(now time.Time, rows []resilience.Row, how func(*resilien
 	var space [4]resilience.Effect
 	p.mu.Lock()
 	eff := how(p.machine, now, rows, space[:0])
-	p.unlockAndReport(now, eff, true)
+	p.unlockAndReport(now, eff, "", true)
 }
 
 // Due are the breakers whose open period ends in (now, now+within] (R66, resilience.Machine.Due).

@@ -167,7 +167,12 @@ type Permit struct {
 	r       resilience.Permit // guarded by p.mu
 	settled bool              // guarded by p.mu
 	probe   bool
+	cause   string
 }
+
+// For names the request whose attempt this is: the transitions that the attempt brings about carry it. It comes before all else, if at
+// all; what the gateway does by itself has no request.
+func (t *Permit) For(request string) { t.cause = request }
 
 // Admit asks for a permit (resilience.Machine.Admit). It must be settled.
 func (p *Provider) Admit(now time.Time, credential int, model string, deadline time.Time, force bool) (Permit, resilience.Block) {
@@ -201,7 +206,7 @@ func (t *Permit) tell(now time.Time, what func(*resilience.Machine, time.Time, *
 	if !t.settled {
 		eff = what(t.p.machine, now, &t.r, eff)
 	}
-	t.p.unlockAndTell(now, eff)
+	t.p.unlockAndTellOf(now, eff, t.cause)
 }
 
 // Measured is how long an attempt took, for the latency measures; zero values are not measured.
@@ -232,7 +237,7 @@ func (t *Permit) Settle(now time.Time, o resilience.Outcome, m Measured) (failur
 	if o.Success || m.Outrun {
 		p.measure(now, t.r.Model, m)
 	}
-	p.unlockAndTell(now, eff)
+	p.unlockAndTellOf(now, eff, t.cause)
 	return failuresBefore
 }
 
@@ -286,15 +291,20 @@ func (p *Provider) SilentTooLong(model string, timeout time.Duration) time.Durat
 
 // unlockAndTell releases the lock and then tells the journal: effects leave the lock before anyone hears of them.
 func (p *Provider) unlockAndTell(now time.Time, effects []resilience.Effect) {
+	p.unlockAndTellOf(now, effects, "")
+}
+
+// unlockAndTellOf tells of what the attempt of a request brought about.
+func (p *Provider) unlockAndTellOf(now time.Time, effects []resilience.Effect, request string) {
 	if len(effects) == 0 && p.machine.Proofs() == p.proofs {
 		p.mu.Unlock()
 		return
 	}
-	p.unlockAndReport(now, effects, false)
+	p.unlockAndReport(now, effects, request, false)
 }
 
-// unlockAndReport tells with a word on whether others of the fleet were heard to say it.
-func (p *Provider) unlockAndReport(now time.Time, effects []resilience.Effect, heard bool) {
+// unlockAndReport tells with a word on whose attempt it was, empty: nobody's, and whether others of the fleet were heard to say it.
+func (p *Provider) unlockAndReport(now time.Time, effects []resilience.Effect, request string, heard bool) {
 	proofs := p.machine.Proofs()
 	own := proofs != p.proofs || len(effects) > 0 && !heard
 	p.proofs = proofs
@@ -304,6 +314,9 @@ func (p *Provider) unlockAndReport(now time.Time, effects []resilience.Effect, h
 			At: now, Provider: p.name, Guard: e.Guard.String(), Credential: p.nameOf(e.Credential), Model: e.Model,
 			From: e.From, To: e.To, Trip: e.Trip, Reason: string(e.Reason), Until: e.Until, Level: e.Level,
 			Heard: heard,
+		}
+		if e.To != resilience.HalfOpen.String() { // time alone brings that about, whoever comes by
+			facts[i].RequestID = request
 		}
 	}
 	p.mu.Unlock()

@@ -22,7 +22,7 @@ func (p *Provider) operate(now time.Time, o resilience.Order, heard bool) error 
 	var space [4]resilience.Effect
 	p.mu.Lock()
 	eff, err := p.machine.Operate(now, o, space[:0])
-	p.unlockAndReport(now, eff, heard)
+	p.unlockAndReport(now, eff, "", heard)
 	if err != nil {
 		return err
 	}

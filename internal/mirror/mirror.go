@@ -151,11 +151,12 @@ func (c *Copies) tell(k *Copy, res *attempt.Result, now time.Time, outcome strin
 	leg := &k.Call.Legs[0]
 	fact := journal.Mirror{
 		RequestID: k.RequestID, Start: k.Call.Start, Route: k.Route, Dialect: k.Call.Dialect.Name(), Stream: k.Call.Request.Stream,
-		Provider: leg.Target.Provider, Model: leg.Target.Model, Outcome: outcome, Usage: journal.Usage(res.Reply.Usage), Finish: res.Reply.Finish,
+		Provider: leg.Target.Provider, Model: leg.Target.Model, Outcome: outcome, Finish: res.Reply.Finish,
 	}
 	if n := len(res.Steps); n > 0 {
 		step := &res.Steps[n-1]
 		fact.Credential, fact.Status, fact.Message, fact.Duration = step.Credential, step.Status, step.Message, step.Duration
+		fact.Usage, fact.Estimated, fact.Cost = step.Usage, step.Estimated, step.Cost
 		if step.Skipped && outcome == blocked {
 			fact.Message = step.Reason
 		}

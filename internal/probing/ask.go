@@ -10,6 +10,7 @@ import (
 	"evergate/internal/attempt"
 	"evergate/internal/fault"
 	"evergate/internal/health"
+	"evergate/internal/llm"
 	"evergate/internal/resilience"
 	"evergate/internal/sse"
 	"evergate/internal/wire"
@@ -24,7 +25,7 @@ const (
 )
 
 // ask makes the request. A panic on its way is a bug of ours that tells nothing of the provider, and must not end the gateway.
-func (p *Prober) ask(ctx context.Context, s *Source, model, credential string) (status int, f *fault.Fault) {
+func (p *Prober) ask(ctx context.Context, s *Source, model, credential string) (status int, u llm.Usage, f *fault.Fault) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			f = &fault.Fault{Message: fmt.Sprint("BUG: ", bug)}
@@ -34,7 +35,7 @@ func (p *Prober) ask(ctx context.Context, s *Source, model, credential string) (
 		if f = s.List(ctx, credential); f == nil {
 			status = http.StatusOK
 		}
-		return status, f
+		return status, u, f
 	}
 	return p.complete(ctx, s, model, credential)
 }
@@ -60,32 +61,32 @@ func (s *Source) outcome(f *fault.Fault, status int) resilience.Outcome {
 	return o
 }
 
-// complete asks a model for one token, in the dialect that the provider speaks.
-func (p *Prober) complete(ctx context.Context, s *Source, model, credential string) (status int, f *fault.Fault) {
+// complete asks a model for one token, in the dialect that the provider speaks, and gives what the answer says of its tokens.
+func (p *Prober) complete(ctx context.Context, s *Source, model, credential string) (status int, u llm.Usage, f *fault.Fault) {
 	d := p.dialects.Choose(openaichat.Chat{}, s.Upstream.Speaks(model))
 	body, err := p.write(d, s.Upstream, model)
 	if err != nil {
-		return 0, &fault.Fault{Class: fault.Unable, Message: "the provider's API cannot be asked for a completion: " + err.Error()}
+		return 0, u, &fault.Fault{Class: fault.Unable, Message: "the provider's API cannot be asked for a completion: " + err.Error()}
 	}
 	resp, f := s.Upstream.Send(ctx, &attempt.Outgoing{
 		Dialect: d.Name(), Model: model, Translated: true, Header: http.Header{}, Body: body, Credential: credential,
 	})
 	if f != nil {
-		return 0, f
+		return 0, u, f
 	}
 	defer resp.Body.Close() //nolint:errcheck // nothing is left to be lost
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		code, message := d.ReadError(answer) // as far as it came: the status decides
-		return resp.StatusCode, s.Upstream.Classify(resp.StatusCode, resp.Header, answer, code, message)
+		return resp.StatusCode, u, s.Upstream.Classify(resp.StatusCode, resp.Header, answer, code, message)
 	}
 	if err != nil {
-		return resp.StatusCode, s.Upstream.ReadFault(ctx, err)
+		return resp.StatusCode, u, s.Upstream.ReadFault(ctx, err)
 	}
-	if f = judge(d, answer); f != nil {
+	if u, f = judge(d, answer); f != nil {
 		f = s.Upstream.Refine(f)
 	}
-	return resp.StatusCode, f
+	return resp.StatusCode, u, f
 }
 
 // write writes the question in the provider's dialect.
@@ -108,20 +109,20 @@ func (p *Prober) write(d wire.Dialect, up attempt.Upstream, model string) ([]byt
 
 // judge says what is wrong with a 2xx answer; nil if nothing is. One that is too long to be read to its end is more than was
 // asked for. (To the dialects one that says why it holds nothing, as its one token went into thoughts, is as good as another.)
-func judge(d wire.Dialect, answer []byte) *fault.Fault {
+func judge(d wire.Dialect, answer []byte) (u llm.Usage, f *fault.Fault) {
 	if len(answer) == maxAnswer {
-		return nil
+		return u, nil
 	}
 	if sse.Looks(answer) {
 		folded, err := d.ReplyFromStream(answer)
 		if f := (*fault.Fault)(nil); errors.As(err, &f) {
-			return f
+			return u, f
 		}
 		if err != nil {
-			return &fault.Fault{Class: fault.Invalid, Message: "the upstream answered a stream that is not whole", Cause: err}
+			return u, &fault.Fault{Class: fault.Invalid, Message: "the upstream answered a stream that is not whole", Cause: err}
 		}
 		answer = folded
 	}
-	_, f := d.Judge(answer)
-	return f
+	reply, f := d.Judge(answer)
+	return reply.Usage, f
 }

@@ -91,7 +91,7 @@ func TestQuestion(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			u := &upstream{speaks: c.dialect, omits: c.omits, quirks: c.quirks, status: 500}
-			status, f := New(dialects()).complete(t.Context(), &Source{Upstream: u}, "m", "key-1")
+			status, _, f := New(dialects()).complete(t.Context(), &Source{Upstream: u}, "m", "key-1")
 			if status != 500 || f == nil || f.Class != fault.Upstream {
 				t.Fatalf("%d %+v", status, f)
 			}
@@ -140,7 +140,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := &Source{Settings: Settings{Kind: Completion}, Upstream: &c.upstream}
-			status, f := New(dialects()).ask(t.Context(), s, "m", "default")
+			status, _, f := New(dialects()).ask(t.Context(), s, "m", "default")
 			got := ""
 			if f != nil {
 				got = f.Class.String()
@@ -174,7 +174,7 @@ func TestLists(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := &Source{Settings: Settings{Kind: Models}, List: func(context.Context, string) *fault.Fault { return c.fault }}
-			status, f := New(nil).ask(t.Context(), s, "", "default")
+			status, _, f := New(nil).ask(t.Context(), s, "", "default")
 			if f != nil {
 				status = f.Status
 			}

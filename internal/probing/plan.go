@@ -7,6 +7,7 @@ import (
 	"evergate/internal/attempt"
 	"evergate/internal/fault"
 	"evergate/internal/health"
+	"evergate/internal/modelfacts"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 )
@@ -54,6 +55,8 @@ type Source struct {
 	List func(ctx context.Context, credential string) *fault.Fault
 	// Timeouts are the provider's own.
 	Timeouts route.Timeouts
+	// Facts are what is known of a model there; nil: nothing is of any. What a probe costs is in them.
+	Facts func(model string) *modelfacts.Facts
 }
 
 // patience is how long a probe is waited for where the provider's own limits are turned off.

@@ -168,7 +168,7 @@ func (p *Prober) probe(s *Source, model string, now time.Time) {
 	}
 	ctx, cancel := context.WithTimeoutCause(p.ctx, patience, &fault.Fault{Class: fault.Timeout, Message: "no answer within " + patience.String()})
 	defer cancel()
-	status, f := p.ask(ctx, s, model, credential)
+	status, used, f := p.ask(ctx, s, model, credential)
 	if f != nil {
 		status = cmp.Or(status, f.Status)
 	}
@@ -180,5 +180,6 @@ func (p *Prober) probe(s *Source, model string, now time.Time) {
 	if f != nil {
 		fact.Result, fact.Message = f.Class.String(), f.Message
 	}
+	s.bill(fact, used)
 	p.Journal.ProbeEnded(fact)
 }

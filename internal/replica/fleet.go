@@ -54,6 +54,8 @@ type Options struct {
 	Memory Memory
 	// Answers in memory are forgotten when they were deleted elsewhere; nil: there are none.
 	Answers Answers
+	// Drills are the fleet's, too (R74); nil: there are none.
+	Drills Board
 	// Interval is R61's sync_interval.
 	Interval time.Duration
 	// Told hears that the store is reached, or lost and why: once a change (R64). Calls come one at a time. nil: nobody.
@@ -90,6 +92,7 @@ type Fleet struct {
 	store    Store
 	clock    clock
 	sequence uint64 // of this instance's last page of guards
+	drills   drills // see there
 	patience patience
 	state    state
 	rounds   rounds

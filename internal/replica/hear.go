@@ -14,6 +14,8 @@ const (
 	portion = 64
 	// Watching is begun again after so long, and after twice as long each time that it fails at once.
 	minWatchPause, maxWatchPause = 100 * time.Millisecond, 10 * time.Second
+	// deafPause is how long that pause may become where nothing is told. It is no failure, and not counted: rounds find everything.
+	deafPause = 5 * time.Minute
 )
 
 // watches hears what others say at once (R61).
@@ -33,19 +35,25 @@ func (f *Fleet) watches(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil {
+		most := maxWatchPause
+		switch {
+		case errors.Is(err, ErrDeaf):
+			most = deafPause
+		case err != nil:
 			f.mu.Lock()
 			f.state.errors++
 			f.mu.Unlock()
 			poke(f.sync) // a round finds out whether the store is lost
-		}
-		if time.Since(began) > maxWatchPause {
-			wait = minWatchPause
+			fallthrough
+		default:
+			if time.Since(began) > maxWatchPause {
+				wait = minWatchPause
+			}
 		}
 		if !pause(ctx, jitter(wait)) {
 			return
 		}
-		wait = min(2*wait, maxWatchPause)
+		wait = min(2*wait, most)
 	}
 }
 
@@ -88,6 +96,8 @@ func (f *Fleet) takes(ctx context.Context) {
 				f.hearOrder(&p)
 			case Deletions:
 				f.hearDeletions(&p)
+			case Drills:
+				f.hearDrills(&p)
 			case Latencies, Conversations, Remembered: // they are quiet, and read
 			}
 		case <-ctx.Done():

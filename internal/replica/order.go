@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -80,7 +81,8 @@ func (f *Fleet) ownOrders(how what) []parcel {
 			continue
 		}
 		page := Page{Topic: Orders, Key: key, Sequence: max(uint64(max(stamp(c, o.At), 0)), o.after+1), Body: text}
-		if page.Sequence < f.orders[key].sequence { // somebody has given a newer one meanwhile
+		if stands := f.orders[key]; page.Sequence < stands.sequence || page.Sequence == stands.sequence && differs(&page, &stands.page) {
+			// Somebody has given a newer one meanwhile, or one in the same millisecond that was in the store before.
 			stale = append(stale, o)
 			continue
 		}
@@ -100,6 +102,9 @@ func (f *Fleet) ownOrders(how what) []parcel {
 	}
 	return out
 }
+
+// differs says whether two pages of a breaker's orders are not the same one.
+func differs(a, b *Page) bool { return !bytes.Equal(a.Body, b.Body) }
 
 // ordered says that an order of this instance's is in the store. It requires the lock.
 func (f *Fleet) ordered(o ownOrder) {
@@ -128,7 +133,9 @@ func (f *Fleet) hearOrder(p *Page) {
 	}
 	o.Until = t.end(b.Until)
 	known, seen := f.orders[p.Key]
-	if !t.sane || o.Action == resilience.NoAction || seen && p.Sequence <= known.sequence || !seen && len(f.orders) >= maxOrders {
+	// Of two in the same millisecond the store keeps the one that came first, and that is the one that counts, also where the other was given.
+	passed := seen && (p.Sequence < known.sequence || p.Sequence == known.sequence && !differs(p, &known.page))
+	if !t.sane || o.Action == resilience.NoAction || passed || !seen && len(f.orders) >= maxOrders {
 		f.mu.Unlock()
 		return
 	}

@@ -2,6 +2,7 @@ package replica_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,6 +118,38 @@ func TestOrdersWithoutTheStore(t *testing.T) {
 			}
 		}
 	}))
+}
+
+// R31: of two orders for one breaker in the same millisecond one holds, and the same one everywhere: also where the other was given, and also if the
+// store was away then.
+func TestOrdersAtOnce(t *testing.T) {
+	t.Parallel()
+	open, closed, reset := resilience.ForceOpen, resilience.ForceClosed, resilience.Reset
+	for _, pair := range [][2]resilience.Action{{open, closed}, {closed, open}, {open, reset}, {reset, open}, {closed, reset}, {reset, closed}} {
+		for _, away := range []int{-1, 0, 1} { // who does not reach the store at that moment
+			t.Run(fmt.Sprint(pair[0], " and ", pair[1], ", away ", away), func(t *testing.T) {
+				synctest.Test(t, withStore(func(t *testing.T, at *memory.Store) {
+					all := three(t, at, setup{})
+					if away >= 0 {
+						all[away].line.set(func(l *line) { l.err = errDown })
+					}
+					all[0].order(t, resilience.Order{Action: pair[0], Reason: "one"})
+					all[1].order(t, resilience.Order{Action: pair[1], Reason: "two"})
+					time.Sleep(interval / 2)
+					if away >= 0 {
+						all[away].line.set(func(l *line) { l.err = nil })
+					}
+					time.Sleep(30 * interval)
+					all = append(all, join(t, at, "later", setup{}))
+					for _, i := range all[1:] {
+						if got, first := i.p().view().Breaker, all[0].p().view().Breaker; got.Order.Action != first.Order.Action || got.State != first.State {
+							t.Errorf("%s has %v (%v), %s has %v (%v)", i.id, got.Order.Action, got.State, all[0].id, first.Order.Action, first.State)
+						}
+					}
+				}))
+			})
+		}
+	}
 }
 
 // A stop leaves nothing behind but what still blocks, gives leases back, and is known as gone at once (R66).

@@ -196,7 +196,7 @@ func (f *Fleet) sweep(ctx context.Context, store Store) error {
 		delete(f.peers, id)
 		f.mu.Unlock()
 	}
-	return nil
+	return f.sweepDrills(ctx, store)
 }
 
 // gone are the instances that may be dropped, those among them that no member stands for any more.

@@ -70,7 +70,7 @@ func (f *Fleet) put(ctx context.Context, store Store, how what) error {
 	}
 	f.mu.Lock()
 	known := f.clock.known()
-	batch := f.ownOrders(how)
+	batch := append(f.ownOrders(how), f.ownDrills(how)...)
 	f.mu.Unlock()
 	if !known {
 		return nil // no time can be said yet; the first round says everything

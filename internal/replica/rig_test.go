@@ -3,6 +3,7 @@ package replica_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -53,6 +54,8 @@ type line struct {
 	lose  float64 // share of messages that are lost, and that come twice
 	twice float64
 	cut   chan struct{} // closed to cut a watch
+	deaf  bool          // nothing is told
+	asked int           // watches
 }
 
 var errDown = errors.New("connection refused")
@@ -140,8 +143,16 @@ func (l *line) Watch(ctx context.Context, ready func(), heard func(replica.Page)
 		return err
 	}
 	l.mu.Lock()
-	cut := l.cut
+	l.asked++
+	cut, deaf := l.cut, l.deaf
 	l.mu.Unlock()
+	if deaf {
+		select {
+		case <-time.After(5 * time.Second):
+		case <-ctx.Done():
+		}
+		return fmt.Errorf("watch: %w", replica.ErrDeaf)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -177,6 +188,7 @@ type instance struct {
 	guards map[string]*guards
 	facts  *facts
 	line   *line
+	board  *board
 	skew   time.Duration
 	mu     sync.Mutex
 	told   []string
@@ -221,12 +233,12 @@ func join(t testing.TB, at *memory.Store, id string, s setup) *instance {
 	if s.settings == (resilience.Settings{}) {
 		s.settings = shortBreaker()
 	}
-	i.facts = &facts{}
+	i.facts, i.board = &facts{}, &board{}
 	i.health = health.New(i.facts)
 	i.fleet = replica.New(replica.Options{
-		Averages: i.health,
-		Open:     func(ctx context.Context) (replica.Store, error) { return i.line, i.line.pass(ctx) },
-		Self:     replica.Member{ID: id, Version: "test", Started: i.now()}, Interval: interval, Now: i.now,
+		Averages: i.health, Drills: i.board,
+		Open: func(ctx context.Context) (replica.Store, error) { return i.line, i.line.pass(ctx) },
+		Self: replica.Member{ID: id, Version: "test", Started: i.now()}, Interval: interval, Now: i.now,
 		Told: func(reached bool, why error) {
 			i.mu.Lock()
 			defer i.mu.Unlock()

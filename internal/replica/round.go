@@ -93,6 +93,9 @@ func (f *Fleet) round(ctx context.Context) error {
 	if err := f.readOrders(ctx, store, readAll); err != nil {
 		return err
 	}
+	if err := f.rehearse(ctx, store, readAll); err != nil {
+		return err
+	}
 	if err := f.recall(ctx, store); err != nil {
 		return err
 	}

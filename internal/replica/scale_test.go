@@ -14,6 +14,7 @@ import (
 	"evergate/internal/replica"
 	"evergate/internal/resilience"
 	"evergate/internal/store/memory"
+	"evergate/internal/testkit"
 )
 
 // The fleet of docs/fleet.md: each instance has 50 providers with 10 credentials and 200 models.
@@ -190,6 +191,9 @@ func TestScale(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			if n == 1000 && os.Getenv("EVERGATE_SCALE") == "" {
 				t.Skip("a minute of computing and 1 GB: EVERGATE_SCALE=1 runs it")
+			}
+			if n > 10 && testkit.Race {
+				t.Skip("minutes under the race detector: make check runs it without")
 			}
 			synctest.Test(t, func(t *testing.T) {
 				all, seen := crowd(t, n)

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -33,6 +34,10 @@ type Store interface {
 	// Close lets go of connections and files.
 	Close() error
 }
+
+// ErrDeaf is what Watch ends with where nothing is ever told, because of something between the store and this program. It is no failure of the store: what is put is
+// found by Read.
+var ErrDeaf = errors.New("nothing is told of what is put")
 
 // Member is one instance, a process.
 type Member struct {

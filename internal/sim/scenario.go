@@ -20,6 +20,16 @@ type Scenario struct {
 	Weather   []Weather
 }
 
+// Work bounds from above how many requests the scenario has, but for those that clients make while they wait for nothing: a client
+// counts as one request a second.
+func (s *Scenario) Work() float64 {
+	work := 0.0
+	for i := range s.Traffic {
+		work += (s.Traffic[i].Rate.most() + float64(s.Traffic[i].Clients)) * s.Duration.Seconds()
+	}
+	return work
+}
+
 // Gateway is what the simulation needs of a configuration.
 type Gateway struct {
 	Table     *route.Table

@@ -157,10 +157,19 @@ func (s *Simulation) Run(until time.Duration) bool {
 
 // Finish plays the scenario to the end of its last request, and gives the report.
 func (s *Simulation) Finish() *Report {
-	for len(s.events) > 0 {
+	report, _ := s.FinishUnless(func() bool { return false })
+	return report
+}
+
+// FinishUnless is Finish, unless it is to stop, which is asked every now and then: then there is no report, and it is false.
+func (s *Simulation) FinishUnless(stop func() bool) (*Report, bool) {
+	for n := 0; len(s.events) > 0; n++ {
+		if n%1024 == 0 && stop() {
+			return nil, false
+		}
 		s.Run(s.events[0].at)
 	}
-	return s.book.close(s)
+	return s.book.close(s), true
 }
 
 func (s *Simulation) happen(e *event) {
