@@ -16,7 +16,16 @@ type Live struct {
 	LogDropped func() uint64
 	// Sync gives how it stands with the store of the state.
 	Sync func() SyncState
+	// Traces gives what became of the traces of requests; all zero where none are made.
+	Traces func() TracesState
+	// Ledger gives how it stands with the ledger.
+	Ledger func() LedgerState
+	// Alerts gives the receivers of alerts.
+	Alerts func() []AlertState
 }
+
+// TracesState is how many traces the collector has, and how many it never got or refused, so far.
+type TracesState struct{ Sent, Dropped uint64 }
 
 // SyncState is the store of the state at the time of a scrape.
 type SyncState struct {
@@ -44,7 +53,7 @@ type liveCollector struct {
 	live                                      Live
 	breaker, blocked, health, inFlight, lines *prometheus.Desc
 	reached, syncErrors, syncLag, instances   *prometheus.Desc
-	unshared                                  *prometheus.Desc
+	unshared, tracesSent, tracesDropped       *prometheus.Desc
 }
 
 func newLiveCollector(live Live) *liveCollector {
@@ -64,12 +73,15 @@ func newLiveCollector(live Live) *liveCollector {
 		syncLag:    desc("state_sync_lag_seconds", "Time since everything was last exchanged with the store of the state."),
 		instances:  desc("state_instances", "Instances of the fleet that are alive, as far as this one knows, itself among them."),
 		unshared:   desc("state_unshared_total", "Answers that are kept, and conversations, that did not get to the store of the state.", "kind"),
+
+		tracesSent:    desc("traces_sent_total", "Traces of requests that an OpenTelemetry collector took."),
+		tracesDropped: desc("traces_dropped_total", "Traces of requests that the collector refused, in whole or in part, or that never got there."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *liveCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.breaker, c.blocked, c.health, c.inFlight, c.lines, c.reached, c.syncErrors, c.syncLag, c.instances, c.unshared} {
+	for _, d := range []*prometheus.Desc{c.breaker, c.blocked, c.health, c.inFlight, c.lines, c.reached, c.syncErrors, c.syncLag, c.instances, c.unshared, c.tracesSent, c.tracesDropped} {
 		to <- d
 	}
 }
@@ -96,6 +108,11 @@ func (c *liveCollector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(c.syncErrors, prometheus.CounterValue, float64(s.Errors))
 		to <- prometheus.MustNewConstMetric(c.unshared, prometheus.CounterValue, float64(s.Answers), "answer")
 		to <- prometheus.MustNewConstMetric(c.unshared, prometheus.CounterValue, float64(s.Conversations), "conversation")
+	}
+	if c.live.Traces != nil {
+		s := c.live.Traces()
+		to <- prometheus.MustNewConstMetric(c.tracesSent, prometheus.CounterValue, float64(s.Sent))
+		to <- prometheus.MustNewConstMetric(c.tracesDropped, prometheus.CounterValue, float64(s.Dropped))
 	}
 	if c.live.Providers == nil {
 		return

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"encoding/hex"
 	"log/slog"
 	"strings"
 	"time"
@@ -65,13 +66,25 @@ func (l *Logs) RequestEnded(r *journal.Request) {
 		slog.Float64("overhead_ms", millis(r.Overhead)),
 		known("input_tokens", r.Usage.Known, slog.Int64Value(r.Usage.Input)),
 		known("output_tokens", r.Usage.Known, slog.Int64Value(r.Usage.Output)),
+		known("cost_usd", r.Cost.Known, slog.Float64Value(float64(r.Cost.Nano)/1e9)),
 		slog.String("key", r.Key),
 		slog.String("upstream_request_id", cut(r.UpstreamRequestID, maxID)),
 		{},
 		{},
-		{}, // the three that are there only when there is something to say
+		{},
+		{},
+		{},
+		{}, // the six that are there only when there is something to say
 	}
-	n := len(attrs) - 3
+	n := len(attrs) - 6
+	if r.Trace.Span != [8]byte{} {
+		attrs[n] = slog.String("trace_id", hex.EncodeToString(r.Trace.ID[:]))
+		n++
+	}
+	if r.Estimated {
+		attrs[n] = slog.Bool("estimated", true)
+		n++
+	}
 	if len(r.Lost) > 0 {
 		attrs[n] = slog.String("lost", cut(strings.Join(r.Lost, ", "), maxMessage))
 		n++
@@ -84,6 +97,10 @@ func (l *Logs) RequestEnded(r *journal.Request) {
 		attrs[n] = slog.String("message", cut(lastMessage(r.Trail), maxMessage))
 		n++
 	}
+	if r.Drill != "" {
+		attrs[n] = slog.String("drill", r.Drill)
+		n++
+	}
 	l.emit(level, "request", attrs[:n])
 }
 
@@ -93,6 +110,7 @@ func (l *Logs) AttemptEnded(a *journal.Attempt) {
 		return
 	}
 	l.emit(slog.LevelDebug, "attempt", []slog.Attr{
+		slog.String("request_id", cut(a.RequestID, maxID)),
 		slog.String("provider", a.Provider),
 		slog.String("upstream_model", cut(a.Model, maxAsked)),
 		slog.String("credential", a.Credential),
@@ -125,6 +143,7 @@ func (l *Logs) GuardChanged(g *journal.Guard) {
 		known("until", !g.Until.IsZero(), slog.TimeValue(g.Until)),
 		slog.Int("escalation", g.Level),
 		slog.Bool("heard", g.Heard),
+		known("request_id", g.RequestID != "", slog.StringValue(cut(g.RequestID, maxID))),
 	})
 }
 

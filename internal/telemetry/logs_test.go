@@ -57,7 +57,7 @@ func everyFact(s journal.Sink) {
 
 	s.AttemptEnded(sampleAttempt())
 	for _, g := range []journal.Guard{
-		{Provider: "a", Guard: "circuit_breaker", From: "closed", To: "open", Trip: "failures", Reason: "circuit_open", Until: until},
+		{Provider: "a", Guard: "circuit_breaker", From: "closed", To: "open", Trip: "failures", Reason: "circuit_open", Until: until, RequestID: "req_2"},
 		{Provider: "a", Guard: "circuit_breaker", From: "open", To: "half_open", Reason: "half_open"},
 		{Provider: "a", Guard: "circuit_breaker", From: "half_open", To: "closed"},
 		{Provider: "a", Guard: "credential_cooldown", Credential: "batch", From: "ok", To: "blocked", Reason: "rate_limited", Until: until, Level: 2, Heard: true},

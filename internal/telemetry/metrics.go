@@ -25,14 +25,18 @@ type Metrics struct {
 	live     Live
 
 	requests  *handles[requestKey, prometheus.Counter]
+	failures  *handles[string, prometheus.Counter] // by model
+	rescues   *handles[string, prometheus.Counter] // by model
 	durations *handles[durationKey, prometheus.Observer]
 	attempts  *handles[attemptKey, attemptMetrics]
 	failovers *handles[failoverKey, prometheus.Counter]
 	tokens    *handles[tokenKey, prometheus.Counter]
+	costs     *handles[costKey, prometheus.Counter]
 	affinity  *handles[affinityKey, affinityMetrics]
 	moves     *handles[moveKey, prometheus.Counter]
 	probes    *handles[probeKey, prometheus.Counter]
 	mirrors   *handles[mirrorKey, mirrorMetrics]
+	faults    *handles[faultKey, prometheus.Counter]
 
 	retries  map[string]prometheus.Counter // by why; fixed
 	hedges   map[bool]prometheus.Counter   // by won; fixed
@@ -62,6 +66,7 @@ type (
 	moveKey         struct{ provider, to string }
 	probeKey        struct{ provider, result string }
 	mirrorKey       struct{ model, provider, outcome string }
+	faultKey        struct{ provider, shape string }
 	mirrorMetrics   struct {
 		count              prometheus.Counter
 		duration, firstAns prometheus.Observer // whatever the outcome
@@ -160,6 +165,11 @@ func NewMetrics(registry *prometheus.Registry, live Live) *Metrics {
 		return probes.WithLabelValues(valid(k.provider), valid(k.result))
 	}, func(k probeKey) probeKey { k.provider = other; return k })
 
+	faults := counters("faults_injected_total", "Attempts that met the fault of a drill, by what it looks like.", "provider", "shape")
+	m.faults = newHandles(func(k faultKey) prometheus.Counter {
+		return faults.WithLabelValues(valid(k.provider), valid(k.shape))
+	}, func(k faultKey) faultKey { k.shape = other; return k })
+
 	mirrors := counters("mirrors_total", "Copies of requests for a model's mirror, by outcome: ok, a fault's class, blocked, dropped (there was no room for it), late, stopped or bug.",
 		"model", "provider", "outcome")
 	mirrorTime := histograms("mirror_duration_seconds", "Copies of requests for a model's mirror that were sent, from start to end.", answerBuckets, "model", "provider")
@@ -177,7 +187,9 @@ func NewMetrics(registry *prometheus.Registry, live Live) *Metrics {
 	m.dropped = counters("malformed_events_total", "Stream events dropped because they were not valid JSON.").WithLabelValues()
 
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	registry.MustRegister(newLiveCollector(live))
+	registry.MustRegister(newLiveCollector(live), newAlertCollector(live.Alerts), newLedgerCollector(live.Ledger))
+	m.costs = newCosts(registry)
+	m.failures, m.rescues = newFailures(registry), newRescues(registry)
 	return m
 }
 
@@ -211,6 +223,10 @@ func (m *Metrics) know() {
 // RequestEnded counts a request.
 func (m *Metrics) RequestEnded(r *journal.Request) {
 	m.requests.get(requestKey{r.Route, r.Provider, r.Status}).Inc()
+	if c := m.failures.get(r.Route); failed(r) { // it exists from a model's first request on: a rate misses the step from nothing to 1
+		c.Inc()
+	}
+	m.rescued(r)
 	m.durations.get(durationKey{r.Dialect, r.Stream}).Observe(r.Duration.Seconds())
 	m.overhead.Observe(r.Overhead.Seconds())
 	if r.Stream && r.FirstContent > 0 {
@@ -248,9 +264,13 @@ func (m *Metrics) AttemptEnded(a *journal.Attempt) {
 	if a.Hedge {
 		m.hedges[a.Won].Inc()
 	}
-	if a.Usage.Known {
+	if a.Drill != "" {
+		m.faults.get(faultKey{a.Provider, a.Shape}).Inc()
+	}
+	if a.Usage.Known && !a.Estimated {
 		m.used(a)
 	}
+	m.spend(a.Provider, a.ModelLabel, a.Cost)
 }
 
 // moved counts an attempt that follows a failed one: as a retry if it repeats a candidate, else as a failover.
@@ -293,7 +313,10 @@ func (m *Metrics) GuardChanged(g *journal.Guard) {
 func (m *Metrics) DiscoveryChanged(*journal.Discovery) {}
 
 // ProbeEnded counts a probe.
-func (m *Metrics) ProbeEnded(p *journal.Probe) { m.probes.get(probeKey{p.Provider, p.Result}).Inc() }
+func (m *Metrics) ProbeEnded(p *journal.Probe) {
+	m.probes.get(probeKey{p.Provider, p.Result}).Inc()
+	m.spend(p.Provider, p.Model, p.Cost)
+}
 
 // MirrorEnded counts a copy. Its attempt and its tokens are counted as any attempt's.
 func (m *Metrics) MirrorEnded(f *journal.Mirror) {

@@ -44,7 +44,7 @@ func equal(t *testing.T, what string, got, want any) {
 
 func sampleAttempt() *journal.Attempt {
 	return &journal.Attempt{
-		Provider: "openai", Model: "gpt-4o-mini", Credential: "default", ModelLabel: "gpt-4o-mini", Outcome: "ok",
+		RequestID: "req_0123456789abcdef", Provider: "openai", Model: "gpt-4o-mini", Credential: "default", ModelLabel: "gpt-4o-mini", Outcome: "ok",
 		Why: "next_candidate", Status: 200, Duration: time.Second, FirstContent: 200 * time.Millisecond,
 		FromProvider: "groq", FromReason: "upstream_error",
 		Usage: journal.Usage{Known: true, Input: 123, Output: 456, CachedInput: 100},

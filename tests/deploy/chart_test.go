@@ -238,3 +238,31 @@ func TestChartsPodRuns(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// The chart ships copies of the rules and the dashboard, since Helm takes nothing from outside of a chart; words for Prometheus' own templates
+// are in them as they are.
+func TestChartShipsRulesAndDashboard(t *testing.T) {
+	m := rendered(t, "prometheusRule: { enabled: true, labels: { release: prometheus } }\ndashboard: { enabled: true }")
+	if m.rules == nil || m.rules.Labels["release"] != "prometheus" {
+		t.Fatalf("the rules are %v", m.rules)
+	}
+	var got, want []string
+	for _, g := range m.rules.Spec.Groups {
+		for _, r := range g.Rules {
+			got = append(got, fmt.Sprint(g.Name, r.Record, r.Alert, r.Expr.String(), r.Annotations))
+		}
+	}
+	for _, file := range []string{rulesFile, alertsFile} {
+		for _, g := range ruleGroups(t, file) {
+			for _, r := range g.Rules {
+				want = append(want, fmt.Sprint(g.Name, r.Record, r.Alert, r.Expr, r.Annotations))
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("copy deploy/prometheus/*.yml into the chart's files (-want +got):\n%s", diff)
+	}
+	if m.board != strings.TrimSpace(text(t, dashboardFile)) {
+		t.Errorf("copy %s to the chart's files/dashboard.json", dashboardFile)
+	}
+}

@@ -98,7 +98,7 @@ func buildContext(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, top := range []string{"go.mod", "go.sum", "cmd", "internal"} { // what the Dockerfile copies; see TestImageIsBuiltOfWhatIsSent
+	for _, top := range []string{"go.mod", "go.sum", "api", "cmd", "internal"} { // what the Dockerfile copies; see TestImageIsBuiltOfWhatIsSent
 		err := filepath.WalkDir(filepath.Join(from, top), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
@@ -254,7 +254,7 @@ func TestImageIsBuiltOfWhatIsSent(t *testing.T) {
 		t.Fatalf("%d stages, %v", len(stages), err)
 	}
 	for i, want := range []string{
-		"go.mod go.sum -> ./\ncmd -> cmd\ninternal -> internal",
+		"go.mod go.sum -> ./\napi -> api\ncmd -> cmd\ninternal -> internal",
 		"build /etc/ssl/certs/ca-certificates.crt -> /etc/ssl/certs/ca-certificates.crt\nbuild /out/evergate -> /usr/local/bin/evergate\nbuild /out/state -> /var/lib/evergate 65532:65532",
 	} {
 		var got []string

@@ -37,6 +37,8 @@ type manifests struct {
 	scaler  *autoscaling.HorizontalPodAutoscaler
 	network *networking.NetworkPolicy
 	monitor *monitoring.ServiceMonitor
+	rules   *monitoring.PrometheusRule
+	board   string // the dashboard
 }
 
 // render is `helm template evergate deploy/helm/evergate --namespace llm`. given are YAML texts, the later ones over the former.
@@ -131,7 +133,11 @@ func (m *manifests) decode(t *testing.T, name string, doc []byte) {
 	case "v1 ConfigMap":
 		var c core.ConfigMap
 		strict(&c, &c.ObjectMeta)
-		m.config = c.Data["evergate.yaml"]
+		if board := c.Data["evergate.json"]; board != "" {
+			m.board = board
+		} else {
+			m.config = c.Data["evergate.yaml"]
+		}
 	case "v1 Secret":
 		var s core.Secret
 		strict(&s, &s.ObjectMeta)
@@ -155,6 +161,9 @@ func (m *manifests) decode(t *testing.T, name string, doc []byte) {
 	case "monitoring.coreos.com/v1 ServiceMonitor":
 		m.monitor = &monitoring.ServiceMonitor{}
 		strict(m.monitor, &m.monitor.ObjectMeta)
+	case "monitoring.coreos.com/v1 PrometheusRule":
+		m.rules = &monitoring.PrometheusRule{}
+		strict(m.rules, &m.rules.ObjectMeta)
 	default:
 		t.Fatalf("%s: the tests do not know what %s %s is", name, about.APIVersion, about.Kind)
 	}
