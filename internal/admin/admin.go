@@ -11,7 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"evergate/internal/drill/running"
 	"evergate/internal/explain"
+	"evergate/internal/feed"
+	"evergate/internal/ledger"
 	"evergate/internal/provider"
 	"evergate/internal/resilience"
 )
@@ -22,9 +25,9 @@ type Sources struct {
 	Health func() Health
 	// Ready says whether the instance takes requests (config loaded, listener up, not draining), and if not, why.
 	Ready func() (ok bool, reason string)
-	// Reload loads the config anew and returns when it is in force, or says what is wrong with it. Calls come one at a
-	// time. nil: there is no config file to reload.
-	Reload func() []Problem
+	// Reload loads the config anew and returns when it is in force, or says what is wrong with it; why is what the operator says, or
+	// empty, and by who it is. Calls come one at a time. nil: there is no config file to reload.
+	Reload func(why, by string) []Problem
 	// Operate carries out an operator's order on a breaker of a provider that Health names (R31), by whom. Its errors are those
 	// of resilience.Machine.Operate.
 	Operate func(provider string, o resilience.Order, by string) error
@@ -33,8 +36,26 @@ type Sources struct {
 	Explain func(context.Context, explain.Question) (*explain.Answer, error)
 	// Past says what became of a request of the past, by its id; false: it is not remembered.
 	Past func(id string) (*explain.Past, bool)
+	// Drills are the fault rules (R74); nil: none were started.
+	Drills *running.Drills
 	// Metrics serves /metrics.
 	Metrics http.Handler
+	// Instance and Version are this process's.
+	Instance, Version string
+	// Ledger gives what is asked for requests, the timeline and usage; nil while its store is not reached.
+	Ledger func() ledger.Store
+	// Dropped is how many rows the ledger could not keep.
+	Dropped func() uint64
+	// Feed is what happens, as it happens.
+	Feed *feed.Feed
+	// Targets are the availabilities that models are to have, 0 to 1, by name.
+	Targets func() map[string]float64
+	// Config is the config in force, without its secrets; Models are the virtual models as they stand now.
+	Config func() Config
+	Models func(context.Context) (*Models, error)
+	AlertSources
+	// Simulate plays a scenario, of which it reads nothing but the text; what it gives is written as JSON. ErrTooLong: ctx ended before it did.
+	Simulate func(ctx context.Context, scenario []byte) (report any, problems []Problem, err error)
 }
 
 // Options say who may ask.
@@ -46,6 +67,8 @@ type Options struct {
 	Hosts []string
 	// Pprof serves /debug/pprof/.
 	Pprof bool
+	// NoDrills refuses to start a drill.
+	NoDrills bool
 	// MaxBody bounds a request that is to be explained, in bytes; 0: 32 MiB.
 	MaxBody int64
 }
@@ -69,67 +92,38 @@ func Owns(path string) bool {
 	return strings.HasPrefix(path, "/admin/") || strings.HasPrefix(path, "/debug/pprof/")
 }
 
-// New makes the handler. It is safe for concurrent use and keeps nothing between requests.
+// New makes the handler. It is safe for concurrent use and keeps nothing between requests but overviews, for seconds.
 func New(s Sources, o Options) http.Handler {
-	a := &api{sources: s, guard: newGuard(o), maxBody: cmp.Or(o.MaxBody, 32<<20)}
-	a.routes = map[string]endpoint{
-		"/healthz": {get: a.healthz},
-		"/readyz":  {get: a.readyz},
-		"/metrics": {get: a.metrics, who: a.guard.scraper},
-
-		"/admin/v1/health":  {get: a.health, who: a.guard.operator},
-		"/admin/v1/reload":  {post: a.reload, who: a.guard.operator},
-		"/admin/v1/explain": {post: a.explain, who: a.guard.operator},
+	if s.Drills == nil {
+		s.Drills = &running.Drills{}
 	}
-	if o.Pprof {
-		a.profiles()
-	}
+	a := &handler{sources: s, guard: newGuard(o), maxBody: cmp.Or(o.MaxBody, 32<<20), noDrills: o.NoDrills}
+	a.paths = gather(a.operations(o.Pprof))
 	return a
 }
 
-// endpoint is what one path answers; who refuses those who may not ask, nil refuses nobody.
-type endpoint struct {
-	get, post http.HandlerFunc
-	who       func(*http.Request) *refusal
-	slow      bool // it takes as long as it is asked to
-}
-
-func (e endpoint) allow() string {
-	var methods []string
-	if e.get != nil {
-		methods = append(methods, "GET", "HEAD")
-	}
-	if e.post != nil {
-		methods = append(methods, "POST")
-	}
-	return strings.Join(methods, ", ")
-}
-
-type api struct {
+type handler struct {
 	sources   Sources
 	guard     guard
 	maxBody   int64
-	routes    map[string]endpoint
+	noDrills  bool
+	paths     []*path
 	reloading sync.Mutex // held while a reload is under way
-}
-
-// route is what a path answers.
-func (a *api) route(path string) (endpoint, bool) {
-	if name, ok := breakerPath(path); ok {
-		return endpoint{post: func(w http.ResponseWriter, r *http.Request) { a.breaker(w, r, name) }, who: a.guard.operator}, true
-	}
-	if id, ok := pastID(path); ok {
-		return endpoint{get: func(w http.ResponseWriter, _ *http.Request) { a.explainPast(w, id) }, who: a.guard.operator}, true
-	}
-	e, ok := a.routes[path]
-	return e, ok
+	playing   sync.Mutex // held while a scenario is played
+	lookout   lookout
 }
 
 // ServeHTTP implements http.Handler.
-func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	e, ok := a.route(r.URL.Path)
-	limit(w, r, e.slow)
-	if !ok {
+func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Referrer-Policy", "no-referrer")
+	p := a.find(r)
+	if p == nil {
+		limit(w, r, false)
 		// Who may not ask is not told which paths exist.
 		if no := a.guard.operator(r); no != nil && strings.HasPrefix(r.URL.Path, "/admin") {
 			no.write(w)
@@ -138,25 +132,42 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, "not_found", "there is nothing at this path")
 		return
 	}
-	if e.who != nil {
-		if no := e.who(r); no != nil {
-			no.write(w)
-			return
-		}
-	}
-	var serve http.HandlerFunc
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-		serve = e.get
-	case http.MethodPost:
-		serve = e.post
-	}
-	if serve == nil {
-		w.Header().Set("Allow", e.allow())
-		writeError(w, http.StatusMethodNotAllowed, "method_not_allowed", "this path answers "+e.allow()+" only")
+	o := p.methods[r.Method]
+	limit(w, r, o != nil && o.slow)
+	if no := a.admits(p, o, r); no != nil {
+		no.write(w)
 		return
 	}
-	serve(w, r)
+	switch {
+	case o != nil:
+		o.serve(w, r)
+	case r.Method == http.MethodOptions:
+		h.Set("Allow", p.allow+", OPTIONS")
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		h.Set("Allow", p.allow)
+		writeError(w, http.StatusMethodNotAllowed, "method_not_allowed", "this path answers "+p.allow+" only")
+	}
+}
+
+// admits refuses who may not ask, and bodies of a type that is not taken. o is nil where the path has no such method: then those
+// are refused who may ask for nothing there.
+func (a *handler) admits(p *path, o *operation, r *http.Request) *refusal {
+	asked := o
+	if asked == nil {
+		for _, one := range p.methods {
+			asked = one
+			break
+		}
+	}
+	who := asked.who
+	if who == nil {
+		who = a.guard.operator
+	}
+	if no := who(r); no != nil || o == nil {
+		return no
+	}
+	return o.refuses(r)
 }
 
 const (

@@ -20,7 +20,7 @@ func sources() Sources {
 	return Sources{
 		Health:  outage,
 		Ready:   func() (bool, string) { return true, "" },
-		Reload:  func() []Problem { return nil },
+		Reload:  func(string, string) []Problem { return nil },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "metric 1") }),
 	}
 }
@@ -140,7 +140,7 @@ func TestReload(t *testing.T) {
 	s := sources()
 	equal(t, "good", ask(New(s, Options{}), "POST", "/admin/v1/reload").Body.String(), `{"status":"reloaded"}`+"\n")
 
-	s.Reload = func() []Problem {
+	s.Reload = func(string, string) []Problem {
 		return []Problem{
 			{File: "evergate.yaml", Line: 3, Column: 5, Path: "providers.openai.tpye", Message: "unknown key", Suggestion: "type"},
 			{Message: "second"},
@@ -160,7 +160,7 @@ func TestReloadsComeOneAtATime(t *testing.T) {
 	t.Parallel()
 	running, calls := 0, 0 // not locked: the race detector sees two at once
 	s := sources()
-	s.Reload = func() []Problem {
+	s.Reload = func(string, string) []Problem {
 		running++
 		calls += running
 		running--
@@ -250,7 +250,7 @@ func TestMethodsAndPaths(t *testing.T) {
 		{"HEAD", "/admin/v1/health", 200, ""},
 		{"POST", "/admin/v1/health", 405, "GET, HEAD"},
 		{"GET", "/admin/v1/reload", 405, "POST"},
-		{"OPTIONS", "/admin/v1/reload", 405, "POST"},
+		{"OPTIONS", "/admin/v1/reload", 204, "POST, OPTIONS"},
 		{"GET", "/admin/v1/health/", 404, ""},
 		{"GET", "/admin/v2/health", 404, ""},
 		{"GET", "/admin", 404, ""},

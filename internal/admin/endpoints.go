@@ -1,12 +1,11 @@
 package admin
 
 import (
-	"encoding/json"
 	"net/http"
-	"net/http/pprof" // its registration with the default mux is never served; ours asks who is there
+	"strings"
 )
 
-func (a *api) healthz(w http.ResponseWriter, _ *http.Request) {
+func (a *handler) healthz(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
@@ -24,7 +23,7 @@ type upstream struct {
 	Breaker string `json:"breaker"`
 }
 
-func (a *api) readyz(w http.ResponseWriter, r *http.Request) {
+func (a *handler) readyz(w http.ResponseWriter, r *http.Request) {
 	ok, reason := a.sources.Ready()
 	reply := readiness{Status: "ready", Reason: reason, Providers: map[string]upstream{}}
 	usable := 0
@@ -47,7 +46,7 @@ func (a *api) readyz(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, status, reply)
 }
 
-func (a *api) metrics(w http.ResponseWriter, r *http.Request) {
+func (a *handler) metrics(w http.ResponseWriter, r *http.Request) {
 	if a.sources.Metrics == nil {
 		writeError(w, http.StatusNotFound, "not_found", "metrics are turned off")
 		return
@@ -55,7 +54,7 @@ func (a *api) metrics(w http.ResponseWriter, r *http.Request) {
 	a.sources.Metrics.ServeHTTP(w, r)
 }
 
-func (a *api) health(w http.ResponseWriter, _ *http.Request) {
+func (a *handler) health(w http.ResponseWriter, _ *http.Request) {
 	h := a.sources.Health()
 	if h.Providers == nil {
 		h.Providers = map[string]Provider{}
@@ -66,15 +65,26 @@ func (a *api) health(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, h)
 }
 
-func (a *api) reload(w http.ResponseWriter, _ *http.Request) {
+func (a *handler) reload(w http.ResponseWriter, r *http.Request) {
 	if a.sources.Reload == nil {
 		writeError(w, http.StatusConflict, "no_config_file", "the gateway runs without a config file: there is nothing to reload")
+		return
+	}
+	var in struct {
+		Reason string `json:"reason"`
+	}
+	if wrong := readBody(w, r, &in, `{"reason": "new keys"}`, "reason"); wrong != nil {
+		wrong.write(w)
+		return
+	}
+	if in.Reason = strings.TrimSpace(in.Reason); len(in.Reason) > maxReason {
+		invalid("reason", "reason is longer than %d bytes", maxReason).write(w)
 		return
 	}
 	problems := func() []Problem {
 		a.reloading.Lock()
 		defer a.reloading.Unlock()
-		return a.sources.Reload()
+		return a.sources.Reload(in.Reason, a.who(r))
 	}()
 	if len(problems) == 0 {
 		writeJSON(w, http.StatusOK, map[string]string{"status": "reloaded"})
@@ -84,21 +94,6 @@ func (a *api) reload(w http.ResponseWriter, _ *http.Request) {
 		Error    errorBody `json:"error"`
 		Problems []Problem `json:"problems"`
 	}{errorBody{"the config has mistakes; the one in force stays", "invalid_config", ""}, problems})
-}
-
-func (a *api) profiles() {
-	const root = "/debug/pprof/"
-	add := func(name string, h http.HandlerFunc) {
-		a.routes[root+name] = endpoint{get: h, who: a.guard.operator, slow: true}
-	}
-	add("", pprof.Index)
-	add("cmdline", pprof.Cmdline)
-	add("profile", pprof.Profile)
-	add("trace", pprof.Trace)
-	for _, name := range []string{"allocs", "block", "goroutine", "heap", "mutex", "threadcreate"} {
-		add(name, pprof.Handler(name).ServeHTTP)
-	}
-	a.routes[root+"symbol"] = endpoint{get: pprof.Symbol, post: pprof.Symbol, who: a.guard.operator}
 }
 
 // errorBody is what is wrong; Param names the field of the request that is.
@@ -113,14 +108,10 @@ func writeError(w http.ResponseWriter, status int, code, message string) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		panic("BUG: admin reply cannot be encoded: " + err.Error()) //nolint:forbidigo // all replies are types of ours
-	}
+	text := encode(body)
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(text, '\n')) // a client that is gone needs no reply
 }

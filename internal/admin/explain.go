@@ -5,14 +5,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"evergate/internal/explain"
 )
 
 // explain says what the request in the body would come to (R72). Parameters say what a client's path and headers would:
 // dialect, model, stream, key, strict, prefer, byok.
-func (a *api) explain(w http.ResponseWriter, r *http.Request) {
+func (a *handler) explain(w http.ResponseWriter, r *http.Request) {
 	if a.sources.Explain == nil {
 		writeError(w, http.StatusNotFound, "not_found", "there is nothing at this path")
 		return
@@ -61,7 +60,7 @@ func question(query url.Values) (q explain.Question, wrong *mistake) {
 			q.Brings = append(q.Brings, values...)
 		case "stream", "strict":
 			if value != "true" && value != "false" {
-				return q, invalid(name, "%s must be true or false, not %q", name, value)
+				return q, invalid(name, "%s must be true or false, not %q", name, clip(value))
 			}
 			if name == "stream" {
 				q.Stream = value == "true"
@@ -69,22 +68,16 @@ func question(query url.Values) (q explain.Question, wrong *mistake) {
 				q.Strict = value == "true"
 			}
 		default:
-			return q, invalid(name, "%s", unknown("parameter", name, []string{"dialect", "model", "key", "stream", "strict", "prefer", "byok"}))
+			return q, invalid(clip(name), "%s", unknown("parameter", name, []string{"dialect", "model", "key", "stream", "strict", "prefer", "byok"}))
 		}
 	}
 	return q, nil
 }
 
-// pastID gives the id in the path of a past request.
-func pastID(path string) (id string, ok bool) {
-	id, ok = strings.CutPrefix(path, "/admin/v1/explain/")
-	return id, ok && id != ""
-}
-
 // explainPast says what became of a past request.
-func (a *api) explainPast(w http.ResponseWriter, id string) {
+func (a *handler) explainPast(w http.ResponseWriter, r *http.Request) {
 	if a.sources.Past != nil {
-		if past, ok := a.sources.Past(id); ok {
+		if past, ok := a.sources.Past(r.PathValue("id")); ok {
 			writeJSON(w, http.StatusOK, past)
 			return
 		}

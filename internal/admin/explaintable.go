@@ -218,6 +218,9 @@ func RenderPast(w io.Writer, p *explain.Past, color bool) error {
 			if t.Status != 0 {
 				result.text = strconv.Itoa(t.Status) + " " + result.text
 			}
+			if t.Drill != "" {
+				result.text += " (drill)"
+			}
 			why, took := plain(t.Why), strconv.FormatInt(t.DurationMS, 10)+" ms"
 			if t.Skipped {
 				why, took = "passed over", none

@@ -3,10 +3,12 @@ package admin
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -53,10 +55,19 @@ func (r *refusal) write(w http.ResponseWriter) {
 
 func forbidden(message string) *refusal { return &refusal{http.StatusForbidden, "forbidden", message} }
 
+// anyone may ask.
+func anyone(*http.Request) *refusal { return nil }
+
 // operator is who may use the admin API and the profiles.
 func (g *guard) operator(r *http.Request) *refusal {
 	if !g.open {
-		return g.bearer(r)
+		if no := g.bearer(r); no != nil {
+			return no
+		}
+		if foreign(r) {
+			return forbidden("the admin API serves no page of another origin")
+		}
+		return nil
 	}
 	switch {
 	case !local(r):
@@ -118,7 +129,7 @@ func (g *guard) knows(host string) bool {
 
 // bareHost is a host without port, brackets and the final dot, in lower case.
 func bareHost(host string) string {
-	if h, _, err := net.SplitHostPort(host); err == nil {
+	if h, port, err := net.SplitHostPort(host); err == nil && strings.Trim(port, "0123456789") == "" {
 		host = h
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
@@ -139,6 +150,38 @@ func forwarded(r *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// refuses says which types of body are taken, where another is sent. A form of a foreign page can send a body, or none, as one of
+// three types without a browser asking here first; JSON is none of them.
+func (o *operation) refuses(r *http.Request) *refusal {
+	types := o.takes
+	if types == nil {
+		types = []string{"application/json"}
+	}
+	given := r.Header.Get("Content-Type")
+	switch {
+	case r.Method == http.MethodGet || r.Method == http.MethodHead || types[0] == "" || given == "" && r.ContentLength == 0:
+		return nil
+	}
+	if kind, _, err := mime.ParseMediaType(given); err == nil && slices.Contains(types, kind) {
+		return nil
+	}
+	return &refusal{
+		http.StatusUnsupportedMediaType, "unsupported_media_type",
+		"the body must be of type " + strings.Join(types, " or ") + ", and the header Content-Type must say so",
+	}
+}
+
+// foreign says whether a browser made the request for a page of another origin, by what the browser itself says of it. Where it
+// says nothing (in the clear, from another machine) the origin must be the host that was asked. Unlike crossOrigin it trusts the
+// browser's word, for a proxy may have changed the host: the token was there.
+func foreign(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none":
+		return false
+	}
+	return crossOrigin(r)
 }
 
 // crossOrigin says whether a browser made the request for a page that is not ours. Pages of other ports of the same

@@ -100,7 +100,7 @@ func TestWhoMayAsk(t *testing.T) {
 func TestARefusedReloadDoesNothing(t *testing.T) {
 	t.Parallel()
 	s := sources()
-	s.Reload = func() []Problem { t.Error("reloaded"); return nil }
+	s.Reload = func(string, string) []Problem { t.Error("reloaded"); return nil }
 	h := New(s, Options{})
 	ask(h, "POST", "/admin/v1/reload", header("Origin", "https://evil.example"))
 	ask(h, "POST", "/admin/v1/reload", from("203.0.113.9:4711"))

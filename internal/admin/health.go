@@ -13,6 +13,8 @@ type Health struct {
 	Providers map[string]Provider `json:"providers"`
 	Instances []Instance          `json:"instances"`
 	State     State               `json:"state"`
+	// Drills are those that run (R74); absent where none does.
+	Drills []Fault `json:"drills,omitempty"`
 }
 
 // State is the store of the guards' state, as this instance sees it. Health does not depend on it.

@@ -33,24 +33,15 @@ type order struct {
 
 var orderFields = []string{"action", "reason", "for", "model"}
 
-// breakerPath gives the provider in a breaker's path.
-func breakerPath(path string) (provider string, ok bool) {
-	rest, ok := strings.CutPrefix(path, "/admin/v1/providers/")
-	if !ok {
-		return "", false
-	}
-	provider, ok = strings.CutSuffix(rest, "/breaker")
-	return provider, ok && provider != "" && !strings.Contains(provider, "/")
-}
-
 // breaker carries out an order and answers with the provider's health after it (R31).
-func (a *api) breaker(w http.ResponseWriter, r *http.Request, name string) {
+func (a *handler) breaker(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("provider")
 	providers := a.sources.Health().Providers
 	if _, ok := providers[name]; !ok {
 		writeError(w, http.StatusNotFound, "unknown_provider", unknown("provider", name, slices.Sorted(maps.Keys(providers))))
 		return
 	}
-	o, wrong := readOrder(http.MaxBytesReader(w, r.Body, maxOrder), time.Now())
+	o, wrong := readOrder(w, r, time.Now())
 	if wrong != nil {
 		wrong.write(w)
 		return
@@ -67,7 +58,7 @@ func (a *api) breaker(w http.ResponseWriter, r *http.Request, name string) {
 }
 
 // who is whom the log will name.
-func (a *api) who(r *http.Request) string {
+func (a *handler) who(r *http.Request) string {
 	from := r.RemoteAddr
 	if host, _, err := net.SplitHostPort(from); err == nil {
 		from = host
@@ -78,23 +69,40 @@ func (a *api) who(r *http.Request) string {
 	return "holder of the admin token at " + from
 }
 
-// readOrder reads a request's body, or says what is wrong with it.
-func readOrder(body io.Reader, now time.Time) (o resilience.Order, wrong *mistake) {
-	text, err := io.ReadAll(body)
+// readBody reads a JSON object with these fields and no others from a request's body into what is given; an empty body leaves it as
+// it is. such is an example of one.
+func readBody(w http.ResponseWriter, r *http.Request, into any, such string, fields ...string) *mistake {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxOrder))
 	if err != nil {
-		return o, invalid("", "the body cannot be read: %s; at most %d bytes are", err, maxOrder)
+		return invalid("", "the body cannot be read: %s; at most %d bytes are", err, maxOrder)
 	}
-	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] != '{' {
-		return o, invalid("", `the body must be a JSON object such as {"action": "open", "reason": "maintenance", "for": "30m"}`)
+	trimmed := bytes.TrimSpace(text)
+	if len(trimmed) == 0 {
+		return nil
 	}
-	var in order
+	if trimmed[0] != '{' {
+		return invalid("", `the body must be a JSON object such as %s`, such)
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
-		return o, misread(err)
+	if err := d.Decode(into); err != nil {
+		return misread(err, fields)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return o, invalid("", "there is more than one JSON object in the body")
+		return invalid("", "there is more than one JSON object in the body")
+	}
+	return nil
+}
+
+// readOrder reads a request's body, or says what is wrong with it.
+func readOrder(w http.ResponseWriter, r *http.Request, now time.Time) (o resilience.Order, wrong *mistake) {
+	const such = `{"action": "open", "reason": "maintenance", "for": "30m"}`
+	var in order
+	if r.ContentLength == 0 {
+		return o, invalid("", "the body must be a JSON object such as %s", such)
+	}
+	if wrong := readBody(w, r, &in, such, orderFields...); wrong != nil {
+		return o, wrong
 	}
 	o.Model, o.Reason = in.Model, strings.TrimSpace(in.Reason)
 	switch in.Action {
@@ -128,21 +136,21 @@ func readOrder(body io.Reader, now time.Time) (o resilience.Order, wrong *mistak
 }
 
 // misread puts what the JSON decoder says into words.
-func misread(err error) *mistake {
+func misread(err error, fields []string) *mistake {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind):
 		return invalid(kind.Field, "%s must be text, not %s", kind.Field, kind.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
 		name := strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`)
-		return invalid(name, "%s", unknown("field", name, orderFields))
+		return invalid(clip(name), "%s", unknown("field", name, fields))
 	}
 	return invalid("", "the body is not valid JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
 // unknown says that there is none of that name, and which was likely meant.
 func unknown(what, name string, known []string) string {
-	text := fmt.Sprintf("there is no %s %q", what, name)
+	text := fmt.Sprintf("there is no %s %q", what, clip(name))
 	if near := nearest.Names(name, known, 1); len(near) > 0 {
 		text += fmt.Sprintf("; did you mean %q?", near[0])
 	}

@@ -35,6 +35,7 @@ func (o *operated) sources() Sources {
 func body(text string) func(*http.Request) {
 	return func(r *http.Request) {
 		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+		r.Header.Set("Content-Type", "application/json")
 	}
 }
 

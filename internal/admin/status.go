@@ -27,6 +27,7 @@ func RenderStatus(w io.Writer, h Health, now time.Time, color bool) error {
 		s.operated(&h, names)
 		s.troubled(&h, names)
 	}
+	s.drilled(&h)
 	s.instances(&h)
 	_, err := io.WriteString(w, s.out.String())
 	return err
@@ -155,6 +156,21 @@ func (s *status) operated(h *Health, names []string) {
 	if len(rows) > 0 {
 		s.out.WriteString("\nHeld by operators\n")
 		s.table("  ", slices.Concat([][]cell{heads("PROVIDER", "WHAT", "ACTION", "ENDS IN", "REASON")}, rows))
+	}
+}
+
+// drilled lists the drills that run: what looks like an outage may be one (R74).
+func (s *status) drilled(h *Health) {
+	rows := [][]cell{heads("DRILL", "FAULT", "ENDS IN", "MET BY", "REASON")}
+	for i := range h.Drills {
+		f := &h.Drills[i]
+		rows = append(rows, []cell{
+			{text: f.ID}, {text: f.what(), paint: fair}, {text: left(f.Until, s.now)}, {text: count(int(f.Counts.Injected), "attempt")}, {text: f.Reason},
+		})
+	}
+	if len(rows) > 1 {
+		s.out.WriteString("\nDrills\n")
+		s.table("  ", rows)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"evergate/internal/drill"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -70,6 +72,10 @@ func outage() Health {
 			{ID: "d4", Version: "v1.2.0", Started: in(-time.Hour), LastSeen: in(-time.Minute), LagMS: 60000, Silent: true, Left: true},
 		},
 		State: State{Store: "redis", Address: "redis://***@store:6379/0", Reached: true, LastSync: in(-2 * time.Second)},
+		Drills: []Fault{
+			{ID: "drill_1", Provider: "groq", Model: "m", Share: 0.5, Shape: drill.Shape{Kind: drill.Status, Status: 503}, Until: in(9 * time.Minute), Counts: drill.Counts{Injected: 12}, Reason: "rehearsal\x1b[2J"},
+			{ID: "drill_2", Share: 1, Shape: drill.Shape{Kind: drill.Cut, After: 3, Latency: time.Second}, Header: &drill.Header{Name: "x-team"}, Until: in(time.Hour), Counts: drill.Counts{Injected: 1}, Reason: "cuts"},
+		},
 	}
 }
 
