@@ -1,0 +1,6 @@
+declare module '*.css';
+
+declare module '*.yaml' {
+  const text: string;
+  export default text;
+}
