@@ -17,6 +17,9 @@ func keysOnly(name string) (string, bool) {
 	if strings.HasSuffix(name, "_KEY") || strings.HasSuffix(name, "_SECRET") || strings.HasSuffix(name, "_REFRESH_TOKEN") {
 		return "value-of-" + name, true
 	}
+	if strings.HasSuffix(name, "_HOOK_URL") {
+		return "https://hooks.example/" + name, true
+	}
 	return "", false
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ import (
 	"evergate/internal/config"
 	"evergate/internal/mock"
 	"evergate/internal/telemetry"
+	"evergate/internal/telemetry/traces"
 	"evergate/internal/wire"
 	"evergate/internal/wire/anthropic"
 	"evergate/internal/wire/gemini"
@@ -99,9 +101,12 @@ func startGateway(t *testing.T) *gateway {
 	return serve(t, fmt.Sprintf(`
 server: { listen: 127.0.0.1:0 }
 admin: { pprof: true }
+alerts: [{ name: ops, url: "http://127.0.0.1:1", on: [budget_near] }]
 providers:
   first: { type: openai-compatible, base_url: %q, models: [m], resilience: { retry: { initial_backoff: 1ms } } }
   second: { type: openai-compatible, base_url: %q, models: [m], probe: { kind: models, interval: 200ms } }
+catalog:
+  m: { input_price: 1, output_price: 2 }
 models:
   fast: { targets: [first/m, second/m] }
   even: { strategy: weighted, targets: [first/m, second/m], mirror: { target: second/new, share: 1 } }
@@ -120,7 +125,7 @@ func serve(t *testing.T, text string) *gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(app.Options{Config: cfg, Logger: logger, Load: func() (*config.Config, error) { return cfg, nil }, LogDropped: func() uint64 { return 0 }})
+	a, err := app.New(app.Options{Config: cfg, Logger: logger, Load: func() (*config.Config, error) { return cfg, nil }, LogDropped: func() uint64 { return 0 }, Traces: traced(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,6 +135,18 @@ func serve(t *testing.T, text string) *gateway {
 	t.Cleanup(func() { _ = a.Stop(context.Background()) })
 	g.url = "http://" + a.Addr().String()
 	return g
+}
+
+// traced has spans sent to a collector that takes whatever comes.
+func traced(t *testing.T) *traces.Settings {
+	t.Helper()
+	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(collector.Close)
+	settings, err := traces.FromEnvironment(func(name string) (string, bool) { return collector.URL, name == "OTEL_EXPORTER_OTLP_ENDPOINT" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return settings
 }
 
 // ask sends one request and gives status and body.
@@ -152,7 +169,7 @@ func (g *gateway) ask(t *testing.T, method, path, body string) (int, string) {
 }
 
 // traffic has a request of every kind that logs and metrics tell of: a retry, a failover, streams, a malformed event,
-// a missing model, an embedding, a translation that loses something, a copy for a mirror, a probe.
+// a missing model, a stream that is cut, an embedding, a translation that loses something, a copy for a mirror, a probe, a drill.
 func (g *gateway) traffic(t *testing.T) {
 	t.Helper()
 	const chat, body = "/v1/chat/completions", `{"model":%q,"stream":%t,"messages":[{"role":"user","content":"hi"}]}`
@@ -164,10 +181,13 @@ func (g *gateway) traffic(t *testing.T) {
 	g.log.await(t, `"msg":"mirror"`)
 	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "second/mock-malformed", true))
 	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "second/mock-404", false))
+	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "second/mock-cut", true))
 	g.ask(t, http.MethodPost, "/v1/embeddings", `{"model":"second/m","input":"hi"}`)
 	g.ask(t, http.MethodPost, "/v1/messages", `{"model":"fast","max_tokens":50,"top_k":5,"messages":[{"role":"user","content":"hi"}]}`)
 	g.ask(t, http.MethodPost, "/admin/v1/providers/second/breaker", `{"action":"open","reason":"to be probed","for":"1s"}`)
 	g.log.await(t, `"msg":"probe"`)
+	g.ask(t, http.MethodPost, "/admin/v1/faults", `{"shape":{"latency":"1ms"},"for":"1m","budget":1,"reason":"a field of the log"}`)
+	g.ask(t, http.MethodPost, chat, fmt.Sprintf(body, "first/m", false))
 }
 
 // Every log field is documented, and no other.
@@ -246,6 +266,13 @@ func TestRoutes(t *testing.T) {
 			id = g.keptAnswer(t)
 		case strings.Contains(path, "/explain/"):
 			id = g.pastRequest(t)
+		case strings.Contains(path, "/requests/"):
+			id = g.pastRequest(t)
+			g.waitFor(t, "/admin/v1/requests/"+id)
+		case strings.Contains(path, "/faults/"):
+			id = g.drill(t)
+		case strings.HasSuffix(path, "/events"):
+			method = http.MethodHead // there is no end of what GET answers
 		}
 		path = strings.NewReplacer("{id}", id, "{model}", "fast", "{provider}", "first").Replace(path)
 		if status, body := g.ask(t, http.MethodPatch, path, ""); status != http.StatusMethodNotAllowed && !strings.HasPrefix(path, "/debug/") {
@@ -255,17 +282,26 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("%s answers %d: %s", route, status, body)
 		}
 	}
-	admin := source(t, "internal/admin/admin.go")
-	there := slices.Concat(prefixed("GET ", found(admin, `"(/[a-z0-9/]+)": +\{get:`)), prefixed("POST ", found(admin, `"(/[a-z0-9/]+)": +\{post:`)),
+	there := slices.Concat(adminRoutes(t),
 		prefixed("POST /v1", found(sources(t, "internal/wire/*/*.go"), `Path\(\) string \{ return "([^"]+)"`)),
 		prefixed("POST /v1beta/models/{model}:", found(source(t, "internal/app/build.go"), `"(\w+)": +\{Dialect: `)),
 		prefixed("POST /v1", found(source(t, "internal/wire/openaichat/side.go"), `path: "(/[a-z/]+)"`)),
 		answerRoutes(t), storedRoutes,
 		[]string{
-			"GET /v1/models", "GET /v1/models/{id}", "GET /v1beta/models", "GET /v1beta/models/{id}", "GET /debug/pprof/",
-			"POST /admin/v1/providers/{provider}/breaker", "GET /admin/v1/explain/{id}",
+			"GET /v1/models", "GET /v1/models/{id}", "GET /v1beta/models", "GET /v1beta/models/{id}", "GET /debug/pprof/", "GET /ui/",
 		})
 	same(t, "routes", documented, there)
+}
+
+// drill starts one, and gives its id.
+func (g *gateway) drill(t *testing.T) string {
+	t.Helper()
+	_, body := g.ask(t, http.MethodPost, "/admin/v1/faults", `{"key":"nobody","shape":{"reset":true},"for":"1m","reason":"to be looked at"}`)
+	var drill struct{ ID string }
+	if err := json.Unmarshal([]byte(body), &drill); err != nil || drill.ID == "" {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return drill.ID
 }
 
 // storedRoutes are what is passed on to the provider that keeps files and batches.
@@ -361,6 +397,26 @@ func (g *gateway) pastRequest(t *testing.T) string {
 	}
 	_ = resp.Body.Close()
 	return resp.Header.Get("X-Request-Id")
+}
+
+// waitFor asks until something is there: the ledger has a request within a second of its end.
+func (g *gateway) waitFor(t *testing.T, path string) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+		if status, _ := g.ask(t, http.MethodGet, path, ""); status == http.StatusOK {
+			return
+		}
+	}
+	t.Errorf("%s does not come", path)
+}
+
+// adminRoutes are those of the admin API.
+func adminRoutes(t *testing.T) (there []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`method: "([A-Z]+)", pattern: "([^"]+)"`).FindAllStringSubmatch(source(t, "internal/admin/routes.go"), -1) {
+		there = append(there, m[1]+" "+m[2])
+	}
+	return there
 }
 
 // answerRoutes are those of an answer that was given earlier.

@@ -35,6 +35,9 @@ func (c *adminClient) do(ctx context.Context, method, path string, body []byte) 
 	if err != nil {
 		return nil, fmt.Errorf("--url %q: %w", c.url, err)
 	}
+	if len(body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}

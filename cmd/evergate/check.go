@@ -7,6 +7,7 @@ import (
 
 	"evergate/internal/app"
 	"evergate/internal/config"
+	"evergate/internal/telemetry/traces"
 )
 
 type checkCmd struct {
@@ -25,6 +26,10 @@ func (k *checkCmd) Run(*cli) error {
 	}
 	if err := app.Verify(cfg); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", k.Config, err)
+		return &exitError{1, ""}
+	}
+	if _, err := traces.FromEnvironment(os.LookupEnv); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return &exitError{1, ""}
 	}
 	for _, w := range cfg.Warnings {

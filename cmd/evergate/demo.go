@@ -43,6 +43,10 @@ models:
   demo:
     strategy: ordered
     targets: [aurora/demo-large, borealis/demo-large, cirrus/demo-small]
+    availability: 99.9%%
+catalog: # so that money is seen
+  demo-large: {input_price: 2.5, output_price: 10}
+  demo-small: {input_price: 0.15, output_price: 0.6}
 resilience:
   circuit_breaker: {failure_threshold: 3, timeout: 5s}
 `
@@ -83,6 +87,8 @@ func (d *demoCmd) Run(c *cli) error {
 	return runUntilSignal(a, func() {
 		fmt.Fprintf(os.Stdout, `Evergate demo: http://%[1]s with three SIMULATED providers (no model, no key, nothing leaves this machine).
 aurora fails for 12 s in every 20, once with 503s, once with resets; borealis and cirrus stand in. Each line is one request.
+
+Dashboard: http://%[1]s/ui/
 
 Try it yourself, in another terminal:
   curl -si http://%[1]s/v1/chat/completions -H 'Content-Type: application/json' \

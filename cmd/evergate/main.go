@@ -28,6 +28,8 @@ type cli struct {
 	Check    checkCmd    `cmd:"" help:"Validate a config file and print the effective settings of each provider."`
 	Status   statusCmd   `cmd:"" help:"Show providers, guards and credentials of a running gateway."`
 	Explain  explainCmd  `cmd:"" help:"Say which candidates a request would get, in which order and why; or what became of a past one."`
+	Requests requestsCmd `cmd:"" help:"Show what became of the latest requests of a running gateway."`
+	Drill    drillCmd    `cmd:"" help:"Inject faults into live traffic on purpose, for a while, to rehearse an outage: drill start, stop, list, report."`
 	Mock     mockCmd     `cmd:"" help:"Run a simulated provider with faults on demand."`
 	Simulate simulateCmd `cmd:"" help:"Play a scripted outage through the engine in virtual time, and report availability, latency and attempts."`
 	Schema   schemaCmd   `cmd:"" help:"Print the JSON Schema of the config file, for editors."`

@@ -11,6 +11,7 @@ import (
 	"evergate/internal/app"
 	"evergate/internal/config"
 	"evergate/internal/handover"
+	"evergate/internal/telemetry/traces"
 )
 
 type serveCmd struct {
@@ -39,6 +40,10 @@ func (s *serveCmd) Run(c *cli) error {
 	if err != nil {
 		return err
 	}
+	spans, err := traces.FromEnvironment(os.LookupEnv)
+	if err != nil {
+		return &exitError{1, err.Error()}
+	}
 	logger, lines, err := openLog(c, cfg.Log)
 	if err != nil {
 		return &exitError{2, err.Error()}
@@ -49,7 +54,7 @@ func (s *serveCmd) Run(c *cli) error {
 		return err
 	}
 	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may go away; requests go on
-	o := app.Options{Config: cfg, Logger: logger, LogDropped: lines.Dropped, Version: version, OpenState: app.OpenState, Listen: process.Listen}
+	o := app.Options{Config: cfg, Logger: logger, LogDropped: lines.Dropped, Version: version, OpenState: app.OpenState, Listen: process.Listen, Traces: spans}
 	if file != "" {
 		o.Load, o.Watch = func() (*config.Config, error) { return s.reload(file) }, file
 	}

@@ -22,16 +22,21 @@ type life struct {
 	started func()            // called once it listens
 	process *handover.Process // nil: no other process takes over
 	log     *slog.Logger
-	signals chan os.Signal
+	// Each kind of signal has a channel of its own, so that none that comes while nobody looks, at the start for instance, takes another's place. Two ends
+	// are two things to do; of reloads and upgrades one that waits is as good as many.
+	ends, reloads, upgrades chan os.Signal
 }
 
 // run serves until SIGTERM or SIGINT, or until another process has taken over, then drains. SIGHUP reloads.
 func (l *life) run() error {
-	l.signals = make(chan os.Signal, 4)
-	signal.Notify(l.signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	defer signal.Stop(l.signals)
+	l.ends, l.reloads, l.upgrades = make(chan os.Signal, 2), make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(l.ends, syscall.SIGTERM, syscall.SIGINT)
+	defer signal.Stop(l.ends)
+	signal.Notify(l.reloads, syscall.SIGHUP)
+	defer signal.Stop(l.reloads)
 	if l.process != nil {
-		signal.Notify(l.signals, handover.Signal)
+		signal.Notify(l.upgrades, handover.Signal)
+		defer signal.Stop(l.upgrades)
 	}
 	if err := l.app.Start(); err != nil {
 		return err
@@ -42,19 +47,16 @@ func (l *life) run() error {
 		select {
 		case <-replaced:
 			return l.handOver()
-		case s := <-l.signals:
-			switch s {
-			case syscall.SIGHUP:
-				go func() { _ = l.app.Reload() }() // it says in the log what became of it; a file that hangs does not hold up a SIGTERM
-			case handover.Signal:
-				go func() {
-					if l.upgrade() {
-						close(replaced)
-					}
-				}()
-			default:
-				return l.stop()
-			}
+		case <-l.ends:
+			return l.stop()
+		case <-l.reloads:
+			go func() { _ = l.app.Reload() }() // it says in the log what became of it; a file that hangs does not hold up a SIGTERM
+		case <-l.upgrades:
+			go func() {
+				if l.upgrade() {
+					close(replaced)
+				}
+			}()
 		}
 	}
 }
@@ -93,22 +95,17 @@ func (l *life) stop() error {
 	})
 }
 
-// untilAgain calls f with a context that ends at the next SIGTERM or SIGINT. Other signals are passed over.
+// untilAgain calls f with a context that ends at the next SIGTERM or SIGINT. Other signals do nothing any more.
 func (l *life) untilAgain(f func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
-		for {
-			select {
-			case <-done:
-				return
-			case s := <-l.signals:
-				if s == syscall.SIGTERM || s == syscall.SIGINT {
-					cancel()
-				}
-			}
+		select {
+		case <-done:
+		case <-l.ends:
+			cancel()
 		}
 	}()
 	return f(ctx)

@@ -15,9 +15,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evergate/internal/alert"
 	"evergate/internal/attempt"
 	"evergate/internal/catalog"
 	"evergate/internal/config"
+	"evergate/internal/drill/running"
+	"evergate/internal/feed"
 	"evergate/internal/health"
 	"evergate/internal/ingress"
 	"evergate/internal/journal"
@@ -25,6 +28,8 @@ import (
 	"evergate/internal/recent"
 	"evergate/internal/replica"
 	"evergate/internal/telemetry"
+	"evergate/internal/telemetry/traces"
+	"evergate/internal/wire"
 )
 
 // Options are what the command line gives.
@@ -42,6 +47,8 @@ type Options struct {
 	Settle time.Duration
 	// Sinks hear every fact, beside logs and metrics.
 	Sinks []journal.Sink
+	// Traces is how spans of requests are sent; nil: nothing is traced.
+	Traces *traces.Settings
 	// OpenState opens the store of the config's state; nil: the state is kept in the process alone.
 	OpenState StateOpener
 	// Dial and Listen replace the network in tests; nil: the real one.
@@ -56,9 +63,16 @@ type App struct {
 	health   *health.Health
 	catalog  *catalog.Catalog
 	ingress  *ingress.Handler
+	sink     journal.Sink
+	feed     *feed.Feed
 	metrics  *telemetry.Metrics
+	alerts   *alert.Watcher
 	recent   recent.Ring
+	book     *book
+	tracer   *traces.Tracer // nil: nothing is traced
 	prober   *probing.Prober
+	drills   *running.Drills
+	dialects *wire.Table
 	back     atomic.Pointer[http.Handler] // the admin API, health and metrics; a reload swaps it with its token
 	draining atomic.Bool                  // not ready
 	leaving  atomic.Bool                  // answers end their connections
@@ -70,6 +84,7 @@ type App struct {
 	reload    sync.Mutex // serialises reloads; guards the two below
 	config    atomic.Pointer[config.Config]
 	upstreams map[string]*upstream
+	redaction atomic.Pointer[redaction]            // of bodies that are kept
 	live      atomic.Pointer[map[string]*upstream] // the same, for readers; the map is never changed
 
 	hard      context.Context //nolint:containedctx // ends every request when the grace period is over
@@ -85,12 +100,13 @@ type App struct {
 
 // New wires an App without serving.
 func New(o Options) (*App, error) {
-	a := &App{opts: o, log: o.Logger, instance: fmt.Sprintf("%016x", rand.Uint64())} //nolint:gosec // a name, not a secret
+	a := &App{opts: o, log: o.Logger, dialects: dialects(), instance: fmt.Sprintf("%016x", rand.Uint64())} //nolint:gosec // a name, not a secret
 	a.hard, a.abandon = context.WithCancelCause(context.Background())
 	if a.opts.Listen == nil {
 		a.opts.Listen = func(_, addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
 	}
-	sink := a.sinks()
+	a.sink = a.sinks()
+	sink := a.sink
 	a.health = health.New(sink)
 	p, err := build(o.Config, nil, o.Dial)
 	if err != nil {
@@ -99,8 +115,11 @@ func New(o Options) (*App, error) {
 	a.catalog = catalog.New(p.sources, catalog.Options{
 		Refresh: o.Config.RefreshInterval, Recheck: o.Config.RecheckInterval, Journal: sink,
 	})
-	runner := &attempt.Runner{Health: a.health, Journal: sink}
-	a.ingress = ingress.New(dialects(), routes(), runner, sink, a.catalog)
+	runner := &attempt.Runner{Health: a.health, Journal: sink, Drills: a.drills}
+	a.ingress = ingress.New(a.dialects, routes(), runner, sink, a.catalog)
+	if a.tracer != nil {
+		a.ingress.Trace(a.tracer)
+	}
 	if err := a.replicate(o.Config); err != nil {
 		return nil, err
 	}
@@ -113,12 +132,18 @@ func (a *App) take(c *config.Config, p *parts) {
 	inherit(c, p, a.upstreams)
 	a.health.Apply(p.guards)
 	a.share(c)
-	a.prober.Apply(probes(c, p, a.health))
+	a.prober.Apply(a.probes(c, p))
+	a.takeAlerts(c)
 	a.catalog.Apply(p.sources)
+	a.redaction.Store(newRedaction(c, p.upstreams))
 	a.ingress.Configure(ingressConfig(c, p, a.health))
-	a.config.Store(c)
+	before := a.config.Swap(c)
+	a.drills.Forbid(c.Admin.NoDrills)
 	back := a.adminHandler()
 	a.back.Store(&back)
+	if before != nil && before.Admin.Token != c.Admin.Token {
+		a.feed.HangUp() // whoever has the new one comes back
+	}
 	old := a.upstreams
 	a.upstreams = p.upstreams
 	a.live.Store(&p.upstreams)
@@ -131,7 +156,20 @@ func (a *App) take(c *config.Config, p *parts) {
 
 // Reload reads the configuration again and puts it in force, or keeps the old one and says what is wrong. Guards, and requests
 // under way, are kept. A changed listener needs a restart; that is said in the log.
-func (a *App) Reload() error {
+func (a *App) Reload() error { return a.reloadFor("", bySignal) }
+
+// reloadFor is Reload for somebody, who says why or nothing; the audit log has it.
+func (a *App) reloadFor(why, by string) error {
+	err := a.reloadNow()
+	change := journal.Change{At: time.Now(), Action: "reload", Subject: a.config.Load().File, Reason: why, By: by, Result: "ok"}
+	if err != nil {
+		change.Result = firstLine(err)
+	}
+	a.sink.Changed(&change)
+	return err
+}
+
+func (a *App) reloadNow() error {
 	a.reload.Lock()
 	defer a.reload.Unlock()
 	if a.opts.Load == nil {
@@ -161,7 +199,7 @@ func (a *App) warnRestart(next *config.Config) {
 	if now.Server.Listen != next.Server.Listen || now.Admin.Listen != next.Admin.Listen {
 		a.log.Warn("a changed listen address takes effect at the next start or upgrade", "server", next.Server.Listen, "admin", next.Admin.Listen)
 	}
-	if now.Log != next.Log || now.RefreshInterval != next.RefreshInterval || now.RecheckInterval != next.RecheckInterval {
+	if now.Log.Format != next.Log.Format || now.Log.Level != next.Log.Level || now.RefreshInterval != next.RefreshInterval || now.RecheckInterval != next.RecheckInterval {
 		a.log.Warn("changed log settings and discovery intervals take effect at the next start")
 	}
 	if now.State != next.State {
@@ -174,12 +212,15 @@ func (a *App) Start() error {
 	cfg := a.config.Load()
 	ctx, cancel := context.WithCancel(context.Background())
 	a.startState()
+	a.startBook()
+	a.startAlerts()
+	a.stops = append(a.stops, a.endDrills)
 	a.stops = append(a.stops, func(context.Context) error { a.prober.Stop(); return nil })
 	a.stops = append(a.stops, func(context.Context) error { cancel(); a.catalog.Wait(); return nil })
-	front := a.split()
+	front := a.operators(a.ingress)
 	if cfg.Admin.Listen != "" {
 		front = a.ingress
-		addr, err := a.open("admin.listen", cfg.Admin.Listen, http.HandlerFunc(a.serveAdmin))
+		addr, err := a.open("admin.listen", cfg.Admin.Listen, a.operators(nil))
 		if err != nil {
 			_ = a.Stop(context.Background())
 			return err
@@ -197,6 +238,9 @@ func (a *App) Start() error {
 	}
 	a.log.Info("listening", "version", a.opts.Version, "address", a.addr.String(), "admin", a.adminWhere(), "config", cfg.File,
 		"providers", len(cfg.Providers), "models", len(cfg.Table.Virtual))
+	if a.tracer != nil {
+		a.tracer.Start()
+	}
 	a.catalog.Start(ctx)
 	a.settle(ctx)
 	a.start()
@@ -227,6 +271,7 @@ func (a *App) Stop(ctx context.Context) error {
 
 func (a *App) stop(ctx context.Context, quiet time.Duration) error {
 	a.quiet = quiet
+	a.feed.Stop() // who watches would be waited for
 	var err error
 	for i := len(a.stops) - 1; i >= 0; i-- {
 		err = errors.Join(err, a.stops[i](ctx))
@@ -240,6 +285,7 @@ func (a *App) stop(ctx context.Context, quiet time.Duration) error {
 	}
 	a.ingress.StopCopies(ctx)
 	a.served.Wait()
+	a.stopTraces(ctx)
 	a.abandon(attempt.ErrShutdown)
 	if a.reload.TryLock() { // else one is under way and may hang on its file: a stop does not wait for it
 		defer a.reload.Unlock()

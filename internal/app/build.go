@@ -181,7 +181,7 @@ func identity(pc *config.Provider) string {
 func ingressConfig(c *config.Config, p *parts, guards *health.Health) *ingress.Config {
 	out := &ingress.Config{
 		Table: &c.Table, Providers: map[string]*ingress.Provider{}, MaxBody: c.Server.MaxRequestBody,
-		Keepalive: c.Server.KeepaliveInterval, WriteTimeout: c.Server.WriteTimeout,
+		Keepalive: c.Server.KeepaliveInterval, WriteTimeout: c.Server.WriteTimeout, Bodies: c.Log.Bodies,
 	}
 	for i := range c.Providers {
 		pc := &c.Providers[i]

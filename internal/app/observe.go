@@ -6,23 +6,35 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"evergate/internal/admin"
+	"evergate/internal/feed"
 	"evergate/internal/journal"
 	"evergate/internal/probing"
 	"evergate/internal/telemetry"
 )
 
-// sinks are who hears the facts; adding one is adding a line.
+// sinks are who hears the facts; adding one is adding a line. The ledger is the first: it takes the bodies that are kept, which nobody else is to have.
 func (a *App) sinks() journal.Sink {
 	a.metrics = telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.Live{
 		Providers:  a.providerStates,
 		InFlight:   func() int { return int(a.ingress.InFlight()) },
 		LogDropped: a.opts.LogDropped,
 		Sync:       a.syncState,
+		Ledger:     a.ledgerState,
+		Traces:     a.tracesState,
+		Alerts:     a.alertStates,
 	})
-	a.prober = probing.New(dialects())
-	sinks := append([]journal.Sink{a.metrics, telemetry.NewLogs(a.log), a.prober, &a.recent}, a.opts.Sinks...)
+	a.prober = probing.New(a.dialects)
+	a.feed = feed.New(a.instance)
+	a.alerts = a.newAlerts()
+	a.book = a.keepBook(a.opts.Config)
+	a.trace()
+	sinks := append([]journal.Sink{a.book, a.metrics, telemetry.NewLogs(a.log), a.prober, a.alerts, &a.recent}, a.opts.Sinks...)
+	if a.tracer != nil {
+		sinks = append(sinks, a.tracer)
+	}
+	sinks = a.drill(sinks)
 	a.prober.Journal = telemetry.Fan(sinks...)
+	a.drills.Journal = a.prober.Journal
 	return a.prober.Journal
 }
 
@@ -54,14 +66,3 @@ func (a *App) providerStates() []telemetry.ProviderState {
 }
 
 func (a *App) serveAdmin(w http.ResponseWriter, r *http.Request) { (*a.back.Load()).ServeHTTP(w, r) }
-
-// split sends a path to the data plane or to the admin API.
-func (a *App) split() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if admin.Owns(r.URL.Path) {
-			a.serveAdmin(w, r)
-			return
-		}
-		a.ingress.ServeHTTP(w, r)
-	})
-}

@@ -14,12 +14,14 @@ import (
 // adminHandler is what operators ask.
 func (a *App) adminHandler() http.Handler {
 	cfg := a.config.Load()
-	sources := admin.Sources{Health: a.healthView, Ready: a.ready, Metrics: a.metrics.Handler(), Operate: a.operate, Explain: a.ingress.Explain, Past: a.past}
+	sources := admin.Sources{Health: a.healthView, Ready: a.ready, Metrics: a.metrics.Handler(), Operate: a.operate, Explain: a.ingress.Explain, Past: a.past, Drills: a.drills}
+	sources.AlertSources = admin.AlertSources{Alerts: a.alertsView, TestAlert: a.testAlert}
+	a.showViews(&sources)
 	if a.opts.Load != nil {
 		sources.Reload = a.reloadProblems
 	}
 	return admin.New(sources, admin.Options{
-		Token: cfg.Admin.Token, Hosts: []string{cfg.Server.Listen, cfg.Admin.Listen}, Pprof: cfg.Admin.Pprof,
+		Token: cfg.Admin.Token, Hosts: []string{cfg.Server.Listen, cfg.Admin.Listen}, Pprof: cfg.Admin.Pprof, NoDrills: cfg.Admin.NoDrills,
 		MaxBody: cfg.Server.MaxRequestBody,
 	})
 }
@@ -32,20 +34,14 @@ func (a *App) ready() (bool, string) {
 }
 
 // reloadProblems is Reload for the admin API.
-func (a *App) reloadProblems() []admin.Problem {
-	err := a.Reload()
+func (a *App) reloadProblems(why, by string) []admin.Problem {
+	err := a.reloadFor(why, by)
 	var problems config.Problems
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &problems):
-		out := make([]admin.Problem, len(problems))
-		for i, p := range problems {
-			out[i] = admin.Problem{
-				File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Message: p.Message, Suggestion: p.Suggestion,
-			}
-		}
-		return out
+		return shownProblems(problems)
 	default:
 		return []admin.Problem{{Message: err.Error()}}
 	}
@@ -73,6 +69,9 @@ func (a *App) healthView() admin.Health {
 	inventory := a.catalog.Snapshot()
 	view := admin.Health{
 		Instance: a.instance, Providers: map[string]admin.Provider{},
+	}
+	if a.drills.Running() {
+		view.Drills = admin.NewFaults(a.drills.List())
 	}
 	a.showFleet(&view, now)
 	for i := range cfg.Providers {

@@ -22,6 +22,7 @@ func (s *stack) operate(provider, order string) (p admin.Provider, code string) 
 		s.t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer admin-token")
+	req.Header.Set("Content-Type", "application/json")
 	res, err := s.client.Do(req)
 	if err != nil {
 		s.t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"evergate/internal/config"
 	"evergate/internal/journal"
 	"evergate/internal/mock"
+	"evergate/internal/telemetry/traces"
 	"evergate/internal/testkit"
 )
 
@@ -32,6 +33,7 @@ type stack struct {
 	// next and nextErr are what a reload reads.
 	next    *config.Config
 	nextErr error
+	traces  *traces.Settings // set before the start: requests are traced
 }
 
 // recorder keeps the facts of the journal.
@@ -44,6 +46,7 @@ type recorder struct {
 	orders   []journal.Order
 	probes   []journal.Probe
 	mirrors  []journal.Mirror
+	changed  []journal.Change
 }
 
 func (r *recorder) RequestEnded(f *journal.Request) {
@@ -80,6 +83,12 @@ func (r *recorder) MirrorEnded(m *journal.Mirror) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mirrors = append(r.mirrors, *m)
+}
+
+func (r *recorder) Changed(c *journal.Change) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed = append(r.changed, *c)
 }
 
 // last gives the last request's fact.
@@ -124,7 +133,7 @@ func newStackWith(t testing.TB, cfg *config.Config, scripts map[string]mock.Scri
 		f(s)
 	}
 	a, err := New(Options{
-		Config: cfg, Logger: log, Sinks: []journal.Sink{s.facts}, Dial: s.net.DialContext, OpenState: s.open, Version: "test",
+		Config: cfg, Logger: log, Sinks: []journal.Sink{s.facts}, Dial: s.net.DialContext, OpenState: s.open, Version: "test", Traces: s.traces,
 		Load:   func() (*config.Config, error) { return s.next, s.nextErr },
 		Listen: func(_, addr string) (net.Listener, error) { return s.net.Listen(addr), nil },
 	})

@@ -76,7 +76,9 @@ func (a *App) replicate(c *config.Config) error {
 	if state.KeepAnswers {
 		o.Answers = a.ingress.Threads()
 	}
+	o.Drills = a.drills
 	a.fleet = replica.New(o)
+	a.shareDrills()
 	a.health.OnEvidence(a.fleet.Moved)
 	return nil
 }
@@ -84,9 +86,11 @@ func (a *App) replicate(c *config.Config) error {
 // toldOfState is the line of the log for a store that is reached, or lost (R64).
 func (a *App) toldOfState(s config.State, reached bool, why error) {
 	if reached {
+		a.alerts.StoreChanged(time.Now(), true, "")
 		a.log.Info("state store reached", "store", s.Kind(), "address", s.Where())
 		return
 	}
+	a.alerts.StoreChanged(time.Now(), false, why.Error())
 	a.log.Warn("state store not reached, this instance goes on alone", "store", s.Kind(), "address", s.Where(), "error", why.Error())
 }
 

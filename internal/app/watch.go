@@ -81,7 +81,7 @@ func (a *App) reloadOnChange(ctx context.Context, f *watched) {
 				continue
 			}
 			f.last = now
-			_ = a.Reload() // it says in the log what became of it
+			_ = a.reloadFor("", byFile) // it says in the log what became of it
 		}
 	}
 }

@@ -28,13 +28,15 @@ func (b *builder) finish(name string) (*Config, error) {
 	global := merger{layers: globalLayers(&b.vars.resilience, b.file)}
 	c := &Config{
 		File: name, Server: b.server(), Admin: b.admin(), Auth: b.auth(),
-		Log:             Log{Format: b.file.log.v.format.or(""), Level: b.file.log.v.level.or(defaultLogLevel)},
+		Log:             b.log(),
 		State:           b.state("EVERGATE_STATE_URL"),
 		Resilience:      global.resilienceSettings(),
 		Timeouts:        global.timeoutSettings(),
 		RefreshInterval: b.vars.refresh.or(defaultRefresh),
 		RecheckInterval: b.vars.recheck.or(defaultRecheck),
 	}
+	c.Ledger = b.ledger(c.State)
+	c.Alerts, c.Availability = b.alerts(), b.availability()
 	c.Providers = b.providers()
 	c.Table = b.table(c.Providers)
 	b.checkRules(b.file.resilience.v.classify)
@@ -71,7 +73,7 @@ func (b *builder) admin() Admin {
 	if token.absent() {
 		token = secretVariable(b.reader, b.env, "EVERGATE_ADMIN_TOKEN")
 	}
-	return Admin{Listen: f.listen.v, Token: token.v.value, Pprof: f.pprof.v}
+	return Admin{Listen: f.listen.v, Token: token.v.value, Pprof: f.pprof.v, NoDrills: !f.drills.or(true)}
 }
 
 func (b *builder) checkAddress(addr given[string]) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"time"
 
 	"evergate/internal/probing"
@@ -12,12 +13,15 @@ import (
 // Config is a whole configuration: checked, complete, never changed once made. It may be shared and copied.
 type Config struct {
 	// File is the name it was read from; empty if the providers were found in the environment.
-	File   string
+	File string
+	// Text is the file without its secrets; empty with File.
+	Text   string
 	Server Server
 	Admin  Admin
 	Auth   Auth
 	Log    Log
 	State  State
+	Ledger Ledger
 	// Providers in the order of the file, detected ones after them.
 	Providers []Provider
 	// Table routes model names; its providers are in the same order.
@@ -29,6 +33,10 @@ type Config struct {
 	RefreshInterval time.Duration
 	// RecheckInterval is how often a provider whose last discovery failed is asked again; 0 = off.
 	RecheckInterval time.Duration
+	// Alerts are the receivers of alerts.
+	Alerts []Alert
+	// Availability is what models are to reach (R77), 0 to 1, by the name of the virtual model; those without a target are not in it.
+	Availability map[string]float64
 	// Warnings are doubts that keep nothing from starting.
 	Warnings Problems
 }
@@ -50,6 +58,8 @@ type Admin struct {
 	// Token is empty where none is needed.
 	Token provider.Secret
 	Pprof bool
+	// NoDrills: no fault is injected, whoever of the fleet may have started a drill.
+	NoDrills bool
 }
 
 // AuthMode says how callers are told apart.
@@ -80,6 +90,10 @@ type ClientKey struct {
 type Log struct {
 	Format string
 	Level  string // debug, info, warn, error
+	// Bodies is how many bytes are kept of each request's body and of its answer; 0: nothing.
+	Bodies int
+	// Redact is what is taken out of them before.
+	Redact []*regexp.Regexp
 }
 
 // Provider is one upstream with everything that is particular to it.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"time"
 
 	"evergate/internal/provider"
@@ -16,7 +17,9 @@ type file struct {
 	auth       given[authFile]
 	log        given[logFile]
 	state      given[stateFile]
+	ledger     given[ledgerFile]
 	detect     given[bool]
+	alerts     given[[]given[alertFile]]
 	providers  given[[]entry[providerFile]]
 	models     given[[]entry[modelFile]]
 	failover   given[[]entry[[]given[string]]]
@@ -40,6 +43,7 @@ type adminFile struct {
 	listen given[string]
 	token  given[secretText]
 	pprof  given[bool]
+	drills given[bool]
 }
 
 type authFile struct {
@@ -56,9 +60,11 @@ type clientKeyFile struct {
 }
 
 type logFile struct {
-	bodies given[struct{}]
-	format given[string]
-	level  given[string]
+	bodies  given[bool]
+	maxBody given[int64]
+	redact  given[[]given[*regexp.Regexp]]
+	format  given[string]
+	level   given[string]
 }
 
 type stateFile struct {
@@ -136,6 +142,8 @@ type modelFile struct {
 	holdDown given[time.Duration]
 	policy   given[string]
 	mirror   given[mirrorFile]
+
+	availability given[float64]
 }
 
 type autoFile struct{ health, latency, cost, headroom given[float64] }

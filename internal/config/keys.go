@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"time"
 
 	"evergate/internal/resilience"
@@ -16,6 +17,8 @@ func fileShape() shape[file] {
 		field("auth", "Who may use the gateway.", authShape(), func(f *file) *given[authFile] { return &f.auth }),
 		field("log", "What is logged, and how.", logShape(), func(f *file) *given[logFile] { return &f.log }),
 		field("state", "Where the guards' state is kept.", stateShape(), func(f *file) *given[stateFile] { return &f.state }),
+		field("ledger", "How much is kept of requests that are over, in the store of state.", ledgerShape(), func(f *file) *given[ledgerFile] { return &f.ledger }),
+		field("alerts", "Who is told when something is the matter.", list("receivers with a name and a url", alertShape()), func(f *file) *given[[]given[alertFile]] { return &f.alerts }),
 		field("detect", "Whether providers found in the environment are added to those of the file.", boolean(), func(f *file) *given[bool] { return &f.detect }),
 		field("providers", "The upstreams, by a name of your own.", table("names of providers", providerShape()), func(f *file) *given[[]entry[providerFile]] { return &f.providers }),
 		field("models", "Virtual models: a name of your own that stands for one or more targets.", table("names of models", modelShape()), func(f *file) *given[[]entry[modelFile]] { return &f.models }),
@@ -46,6 +49,7 @@ func adminShape() shape[adminFile] {
 		field("listen", "Address of its own as host:port; empty: the server's listener.", optionalText("host:port"), func(f *adminFile) *given[string] { return &f.listen }),
 		field("token", "Bearer token of the admin API; needed off loopback. Without one EVERGATE_ADMIN_TOKEN counts.", secret("a token"), func(f *adminFile) *given[secretText] { return &f.token }),
 		field("pprof", "Whether Go profiles are served below /debug/pprof.", boolean(), func(f *adminFile) *given[bool] { return &f.pprof }),
+		field("drills", "Whether faults may be injected on purpose; without it they may.", boolean(), func(f *adminFile) *given[bool] { return &f.drills }),
 	})
 }
 
@@ -70,7 +74,10 @@ func clientKeyShape() shape[clientKeyFile] {
 
 func logShape() shape[logFile] {
 	return object("log", "What is logged, and how.", []key[logFile]{
-		field("bodies", "Whether prompts and replies are kept.", never(), func(f *logFile) *given[struct{}] { return &f.bodies }),
+		field("bodies", "Whether prompts and replies are kept in the ledger.", boolean(), func(f *logFile) *given[bool] { return &f.bodies }),
+		field("max_body", "How much is kept of each of them.", bodySize(), func(f *logFile) *given[int64] { return &f.maxBody }),
+		field("redact", "What is taken out of them before they are kept, besides credentials: regular expressions in RE2's syntax.",
+			list("regular expressions", expression()), func(f *logFile) *given[[]given[*regexp.Regexp]] { return &f.redact }),
 		field("format", "Without it: text at a terminal, json otherwise.", choice(say("text", "text"), say("json", "json")), func(f *logFile) *given[string] { return &f.format }),
 		field("level", "The least level that is logged.", choice(say("debug", "debug"), say("info", "info"), say("warn", "warn"), say("error", "error")), func(f *logFile) *given[string] { return &f.level }),
 	})
@@ -98,7 +105,7 @@ func providerShape() shape[providerFile] {
 		field("api_key", "Short for keys with one key.", secret("a key"), func(f *providerFile) *given[secretText] { return &f.apiKey }),
 		field("oauth", "Short for keys with one key that has oauth.", oauthShape(), func(f *providerFile) *given[oauthFile] { return &f.oauth }),
 		field("keys", "Its credentials.", list("keys", keyShape()), func(f *providerFile) *given[[]given[keyFile]] { return &f.keys }),
-		field("headers", "Headers that are added to every request.", table("header names", optionalText("a header's value")), func(f *providerFile) *given[[]entry[string]] { return &f.headers }),
+		field("headers", "Headers that are added to every request.", table("header names", hidden(optionalText("a header's value"))), func(f *providerFile) *given[[]entry[string]] { return &f.headers }),
 		field("tls", "Files for TLS.", object("tls", "Files for TLS, in PEM.", []key[tlsFile]{
 			field("ca_file", "Certificates to trust besides the system's.", optionalText("a file name"), func(f *tlsFile) *given[string] { return &f.caFile }),
 			field("cert_file", "Certificate that the gateway shows.", optionalText("a file name"), func(f *tlsFile) *given[string] { return &f.certFile }),
@@ -154,6 +161,7 @@ func modelShape() shape[modelFile] {
 		}), func(f *modelFile) *given[onFile] { return &f.on }),
 		field("policy", "The policy of its requests, by name.", policyNameShape(), func(f *modelFile) *given[string] { return &f.policy }),
 		field("mirror", "Where a share of its requests is copied to, to try it out.", mirrorShape(), func(f *modelFile) *given[mirrorFile] { return &f.mirror }),
+		field("availability", "The share of its requests that is to be answered, such as 99.9%; the overview holds the model against it.", percentage(), func(f *modelFile) *given[float64] { return &f.availability }),
 	})
 }
 

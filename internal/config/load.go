@@ -45,7 +45,11 @@ func Parse(name string, data []byte, env Lookup) (*Config, error) {
 	if f.detect.or(false) {
 		b.addDetected()
 	}
-	return b.finish(name)
+	c, err := b.finish(name)
+	if c != nil {
+		c.Text = masked(root)
+	}
+	return c, err
 }
 
 // Detect makes a configuration from the environment alone: every provider whose variables are set, in the order of the

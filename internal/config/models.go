@@ -36,6 +36,20 @@ func (b *builder) table(providers []Provider) route.Table {
 	return t
 }
 
+// availability is what models are to reach.
+func (b *builder) availability() map[string]float64 {
+	var out map[string]float64
+	for _, e := range b.file.models.v {
+		if f := e.v.availability; f.set && !e.wrong {
+			if out == nil {
+				out = map[string]float64{}
+			}
+			out[e.name] = f.v
+		}
+	}
+	return out
+}
+
 func (b *builder) virtual(e entry[modelFile]) *route.Virtual {
 	f := &e.v
 	if e.name == "" || strings.ContainsFunc(e.name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {

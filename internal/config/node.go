@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,10 +17,15 @@ type node struct {
 	kind nodeKind
 	at   place
 	text string // of a scalar
+	raw  string // the same as written, with its variables
 	// plain: written without quotes, so that YAML gives it a type.
 	plain bool
 	// expanded: it holds the value of an environment variable; its text is never shown.
 	expanded bool
+	// hidden: it is a secret.
+	hidden bool
+	// unread: its key is the user's own, and nobody looks at it.
+	unread bool
 	// broken: a problem with it was reported already.
 	broken bool
 	items  []*node
@@ -101,8 +107,11 @@ func parse(data []byte) (f *ast.File, err error) {
 			err = fmt.Errorf("the file cannot be read as YAML (%v)", v)
 		}
 	}()
-	if d := nesting(data); d > maxDepth {
+	switch {
+	case nesting(data) > maxDepth:
 		return nil, fmt.Errorf("brackets are nested deeper than %d", maxDepth)
+	case indicators(data) > maxDepth:
+		return nil, fmt.Errorf("a line has more than %d lists, anchors or tags within each other", maxDepth)
 	}
 	return parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 }
@@ -120,6 +129,24 @@ func nesting(data []byte) int {
 		}
 	}
 	return deepest
+}
+
+// indicators is how many dashes, question marks, anchors and tags stand one behind the other in a line at most. Each opens a level of its
+// own, for which the parser takes room in proportion to its depth: 16 KiB of dashes would take 150 MB.
+func indicators(data []byte) int {
+	run, most := 0, 0
+	for line := range bytes.Lines(data) {
+		run = 0
+		for word := range bytes.FieldsSeq(line) {
+			if len(word) == 1 && (word[0] == '-' || word[0] == '?') || word[0] == '&' || word[0] == '!' {
+				run++
+				most = max(most, run)
+			} else {
+				run = 0
+			}
+		}
+	}
+	return most
 }
 
 func syntaxProblem(at place, err error, data []byte) Problem {
@@ -150,6 +177,7 @@ type treeReader struct {
 	file    string
 	env     Lookup
 	anchors map[string]*node
+	merged  int // pairs that merge keys brought
 }
 
 func (t *treeReader) read(n ast.Node, path string, depth int) *node {
@@ -200,7 +228,7 @@ func (t *treeReader) read(n ast.Node, path string, depth int) *node {
 }
 
 func (t *treeReader) scalar(out *node, text string, plain bool) {
-	out.kind, out.plain = scalar, plain
+	out.kind, out.plain, out.raw = scalar, plain, text
 	var err error
 	out.text, out.expanded, err = expand(text, t.env)
 	if err != nil {
@@ -245,15 +273,27 @@ func (t *treeReader) merge(n ast.Node, at place, depth int) []pair {
 	from := t.read(n, at.path, depth+1)
 	switch {
 	case from.kind == mapping:
-		return from.pairs
+		return t.bounded(from.at, from.pairs)
 	case from.kind == sequence:
 		var all []pair
 		for _, item := range from.items {
-			all = append(all, item.pairs...)
+			all = append(all, t.bounded(item.at, item.pairs)...)
 		}
 		return all
 	case !from.broken:
 		t.rep.problem(from.at, "", "<< merges mappings; give it an alias of one")
+	}
+	return nil
+}
+
+// bounded gives pairs that are merged, as long as all that are do not come to too many.
+func (t *treeReader) bounded(at place, pairs []pair) []pair {
+	within := t.merged <= maxVisits
+	if t.merged += len(pairs); t.merged <= maxVisits {
+		return pairs
+	}
+	if within {
+		t.rep.problem(at, "", "merge keys (<<) bring more than %d values; use fewer", maxVisits)
 	}
 	return nil
 }

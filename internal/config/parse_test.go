@@ -44,12 +44,12 @@ func TestDefaults(t *testing.T) {
 	want := Config{
 		File:   "evergate.yaml",
 		Server: Server{"127.0.0.1:8080", 32 << 20, 0, 30 * time.Second, 15 * time.Second, time.Minute},
-		Log:    Log{Level: "info"}, State: State{DefaultState, 5 * time.Second, true},
+		Log:    Log{Level: "info"}, State: State{DefaultState, 5 * time.Second, true}, Ledger: Ledger{30 * 24 * time.Hour, 1_000_000},
 		Resilience: resilience.Defaults(), Timeouts: route.DefaultTimeouts(),
 		RefreshInterval: time.Hour, RecheckInterval: time.Minute,
 	}
 	got := *c
-	got.Providers, got.Table = nil, route.Table{}
+	got.Providers, got.Table, got.Text = nil, route.Table{}, ""
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -69,14 +69,14 @@ func TestAllKeys(t *testing.T) {
 	if diff := cmp.Diff(Server{"127.0.0.1:9000", 10_000_000, 3 * time.Second, 0, 0, 90 * time.Second}, c.Server); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Admin{"127.0.0.1:9001", "tok", true}, c.Admin); diff != "" {
+	if diff := cmp.Diff(Admin{"127.0.0.1:9001", "tok", true, true}, c.Admin); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(Auth{AuthKeys, false, []ClientKey{{"ci", "k-1", []string{"fast"}, ""}}}, c.Auth); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Log{"json", "debug"}, c.Log); diff != "" {
-		t.Error(diff)
+	if l := c.Log; l.Format != "json" || l.Level != "debug" || l.Bodies != 2048 || len(l.Redact) != 1 || l.Redact[0].String() != "[0-9]{16}" {
+		t.Errorf("%+v", l)
 	}
 	p := named(t, c, "openai")
 	if diff := cmp.Diff([]provider.Credential{
@@ -162,9 +162,9 @@ func TestAllKeys(t *testing.T) {
 const allKeys = `
 x-note: anything
 server: { listen: "127.0.0.1:9000", max_request_body: 10MB, shutdown_delay: 3s, shutdown_grace: 0, keepalive_interval: 0s, write_timeout: 1m30s }
-admin: { listen: "127.0.0.1:9001", token: "${TOKEN}", pprof: true }
+admin: { listen: "127.0.0.1:9001", token: "${TOKEN}", pprof: true, drills: false }
 auth: { mode: keys, allow_anonymous: false, keys: [ { name: ci, value: "${CI_KEY}", models: [fast] } ] }
-log: { bodies: false, format: json, level: debug }
+log: { bodies: true, max_body: 2KiB, redact: ['[0-9]{16}'], format: json, level: debug }
 state: { url: "redis://:pw@store:6379/2", sync_interval: 1s, keep_answers: false }
 detect: false
 providers:

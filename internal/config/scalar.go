@@ -86,6 +86,7 @@ type secretText struct {
 func secret(want string) shape[secretText] {
 	return shape[secretText]{
 		read: func(r *reader, n *node) (secretText, bool) {
+			n.hidden = true
 			if !r.enter(n) {
 				return secretText{}, false
 			}

@@ -41,6 +41,28 @@ func LoadScenario(name, configFile string, env Lookup) (*Scenario, error) {
 // ParseScenario is LoadScenario for a file that was read already. A configuration that the scenario names is looked for
 // beside name.
 func ParseScenario(name, configFile string, data []byte, env Lookup) (*Scenario, error) {
+	return readScenario(name, data, env, func(r *reader, f *scenarioFile, root place, env Lookup) (*Config, error) {
+		return scenarioConfig(r, f, root, configFile, env)
+	})
+}
+
+// ParseScenarioText is ParseScenario for a text that somebody sent: no file is read for it, and no variable. Where it has no
+// configuration it is one for c.
+func ParseScenarioText(data []byte, c *Config) (*Scenario, error) {
+	nothing := func(string) (string, bool) { return "", false }
+	return readScenario("scenario", data, nothing, func(r *reader, f *scenarioFile, root place, env Lookup) (*Config, error) {
+		switch {
+		case f.config.absent():
+			return c, nil
+		case f.config.set && f.config.v.inline == nil:
+			r.problem(f.config.at, "", "names a file, and none is read here; write the configuration under config:, or leave it out to play the one in force")
+			return nil, nil
+		}
+		return scenarioConfig(r, f, root, "", env)
+	})
+}
+
+func readScenario(name string, data []byte, env Lookup, configOf func(*reader, *scenarioFile, place, Lookup) (*Config, error)) (*Scenario, error) {
 	env = standIns(data, env)
 	r := &reader{}
 	root := readTree(&r.report, name, data, env)
@@ -51,7 +73,7 @@ func ParseScenario(name, configFile string, data []byte, env Lookup) (*Scenario,
 	if !ok {
 		return nil, inOrder(r.problems)
 	}
-	c, err := scenarioConfig(r, &f, root.at, configFile, env)
+	c, err := configOf(r, &f, root.at, env)
 	if err != nil {
 		return nil, err
 	}

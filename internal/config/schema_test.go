@@ -87,7 +87,7 @@ func TestSchemaRefuses(t *testing.T) {
 	for _, text := range []string{
 		"servers: {}", "providers: { o: { type: nonesuch } }", "providers: { o: { resilience: { retry: { max_retries: 101 } } } }",
 		"timeouts: { idle: 30 }", "timeouts: { idle: soon }", "models: { m: { targets: [ { target: a/b, weigt: 1 } ] } }",
-		"log: { bodies: true }", "policies: { p: { training: maybe } }", "detect: 1", "providers: { o: { byok: maybe } }",
+		"log: { bodies: maybe }", "log: { redact: [7] }", "policies: { p: { training: maybe } }", "detect: 1", "providers: { o: { byok: maybe } }",
 		"models: { m: { targets: [ { target: a/b, params: { model: x } } ] } }",
 	} {
 		if err := s.Validate(document(t, text)); err == nil {

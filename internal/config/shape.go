@@ -161,7 +161,8 @@ func readKeys[T any](r *reader, n *node, keys []key[T], meant func(string) strin
 	seen := map[string]place{}
 	for _, p := range n.pairs {
 		if strings.HasPrefix(p.key, "x-") {
-			continue // the user's own, such as a place for anchors
+			p.value.unread = true // the user's own, such as a place for anchors
+			continue
 		}
 		if first, twice := seen[p.key]; twice {
 			r.problem(p.at, "", "is written twice (first on line %d); keep one", first.line)

@@ -10,22 +10,6 @@ import (
 	"evergate/internal/wire"
 )
 
-// never is false; true is not built yet.
-func never() shape[struct{}] {
-	flag := boolean()
-	return shape[struct{}]{
-		read: func(r *reader, n *node) (struct{}, bool) {
-			v, ok := flag.read(r, n)
-			if ok && v {
-				r.problem(n.at, "", "true is not built yet in this version; leave it out or say false")
-				ok = false
-			}
-			return struct{}{}, ok
-		},
-		schema: func(*schemas) map[string]any { return map[string]any{"const": false} },
-	}
-}
-
 // ownParams are request fields that the gateway itself decides.
 var ownParams = []string{"model", "stream"}
 

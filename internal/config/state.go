@@ -76,6 +76,7 @@ func stateURL() shape[secretText] {
 	schema := map[string]any{"type": "string", "pattern": "^(memory:$|sqlite:|(" + strings.ReplaceAll(strings.Join(schemes()[2:], "|"), "+", `\+`) + ")://)"}
 	return shape[secretText]{
 		read: func(r *reader, n *node) (secretText, bool) {
+			n.hidden = true
 			if !r.enter(n) {
 				return secretText{}, false
 			}

@@ -107,9 +107,11 @@ func TestRequest(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "pid")
-			if err := replace(path, os.Getpid()); err != nil {
+			p := &pidFile{path: path}
+			if err := p.write(); err != nil {
 				t.Fatal(err)
 			}
+			defer p.remove()
 			heard := hear(t) // this test is the process that is asked
 			go func() {
 				<-heard
@@ -132,8 +134,39 @@ func TestRequest(t *testing.T) {
 	if err := replace(path, 1<<30); err != nil { // more than there can be
 		t.Fatal(err)
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	hold(f)
 	if _, _, err := Request(t.Context(), path); err == nil || !strings.Contains(err.Error(), "no such process") {
 		t.Errorf("a process that is not there: %v", err)
+	}
+}
+
+// What a process left behind that did not end well may name a stranger by now: nobody is asked.
+func TestRequestOfAStalePIDFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pid")
+	p := &pidFile{path: path}
+	if err := p.write(); err != nil {
+		t.Fatal(err)
+	}
+	if forsaken(path) {
+		t.Error("the file of a process that runs is taken for a stale one")
+	}
+	if err := p.write(); err != nil || forsaken(path) { // it goes on after an upgrade that failed
+		t.Errorf("written again: %v", err)
+	}
+	p.release() // as the end of a process does
+	heard := hear(t)
+	if _, _, err := Request(t.Context(), path); err == nil || !strings.Contains(err.Error(), "stale") {
+		t.Errorf("a stale file: %v", err)
+	}
+	select {
+	case <-heard:
+		t.Error("whoever has the number now was asked to hand over")
+	case <-time.After(50 * time.Millisecond):
 	}
 }
 

@@ -9,8 +9,12 @@ import (
 )
 
 // pidFile is the file that names the process which serves; nil: there is none. It is replaced, never written in place: nobody
-// reads half a number.
-type pidFile struct{ path string }
+// reads half a number. The process that wrote it holds a lock on it until it ends, however it ends: without that it names nobody who serves,
+// and perhaps a stranger who has the number by now. It is for one goroutine at a time.
+type pidFile struct {
+	path string
+	held *os.File // nil: not written yet
+}
 
 // newPIDFile makes sure, before anything depends on it, that the file can be written.
 func newPIDFile(path string) (*pidFile, error) {
@@ -27,7 +31,7 @@ func newPIDFile(path string) (*pidFile, error) {
 	}
 	_ = f.Close()
 	_ = os.Remove(f.Name())
-	return &pidFile{path}, nil
+	return &pidFile{path: path}, nil
 }
 
 // write puts this process's id there.
@@ -36,15 +40,29 @@ func (p *pidFile) write() error {
 		return nil
 	}
 	next := fmt.Sprintf("%s.%d", p.path, os.Getpid())
-	err := os.WriteFile(next, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644) //nolint:gosec // who stops the process has to read it
-	if err == nil {
+	f, err := os.OpenFile(next, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // who stops the process has to read it
+	if err != nil {
+		return fmt.Errorf("pid file: %w", err)
+	}
+	hold(f)
+	if _, err = f.WriteString(strconv.Itoa(os.Getpid()) + "\n"); err == nil {
 		err = os.Rename(next, p.path)
 	}
 	if err != nil {
+		_ = f.Close()
 		_ = os.Remove(next)
 		return fmt.Errorf("pid file: %w", err)
 	}
+	p.release()
+	p.held = f
 	return nil
+}
+
+func (p *pidFile) release() {
+	if p.held != nil {
+		_ = p.held.Close()
+	}
+	p.held = nil
 }
 
 // remove takes the file away unless it names another process by now.
@@ -55,6 +73,7 @@ func (p *pidFile) remove() {
 	if pid, err := ReadPID(p.path); err == nil && pid == os.Getpid() {
 		_ = os.Remove(p.path)
 	}
+	p.release()
 }
 
 // ReadPID gives the process that a pid file names.

@@ -23,6 +23,9 @@ func Request(ctx context.Context, pidFile string) (before, after int, err error)
 	if err != nil {
 		return 0, 0, err
 	}
+	if forsaken(pidFile) {
+		return before, 0, fmt.Errorf("%s is stale: the process that wrote it, %d, has ended without removing it", pidFile, before)
+	}
 	if err := ask(before); err != nil {
 		return before, 0, fmt.Errorf("process %d, which %s names: %w", before, pidFile, err)
 	}

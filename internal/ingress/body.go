@@ -105,6 +105,7 @@ func (x *exchange) reject(f wire.Failure) {
 		x.w.Header().Set("Connection", "close") // which has net/http answer at once
 	}
 	x.limitWrite()
+	x.copyFailure(f, nil)
 	writeFailure(x.w, x.dialect, f, nil)
 }
 

@@ -37,6 +37,10 @@ func (x *exchange) estimate(steps []journal.Step) {
 	if len(steps) > 0 {
 		header.Set("X-Evergate-Trail", trail(steps))
 	}
-	x.writeJSON(counter.AppendCount(nil, llm.Estimate(q)))
+	answer := counter.AppendCount(nil, llm.Estimate(q))
+	if x.kept != nil {
+		x.kept.said("application/json", "", answer)
+	}
+	x.writeJSON(answer)
 	x.tell(&attempt.Result{Steps: steps}, http.StatusOK, "")
 }

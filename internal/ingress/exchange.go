@@ -41,6 +41,8 @@ type exchange struct {
 	label string
 	out   response
 	told  bool // the journal has the fact of this request
+	// kept are copies of the bodies that are to be kept; nil: none is.
+	kept *copies
 	// wishes are the request's preferences; nil: it has none.
 	wishes *route.Preferences
 	// visit is the request's part in its conversation.
@@ -91,7 +93,10 @@ func (x *exchange) take() *wire.Failure {
 		return f
 	}
 	body, f := x.readBody()
-	x.call.Body, x.call.Dialect, x.call.Header, x.call.Start = body, x.dialect, x.r.Header, x.start
+	if x.kept != nil && body != nil {
+		x.kept.request(body.B)
+	}
+	x.call.Caller, x.call.ID, x.call.Body, x.call.Dialect, x.call.Header, x.call.Start = x.key, x.id, body, x.dialect, x.r.Header, x.start
 	return f
 }
 
@@ -360,6 +365,7 @@ func (x *exchange) end(res *attempt.Result) {
 	if x.out.opened && status != statusClientGone { // the 200 is out; the error is in the stream
 		status = http.StatusOK
 	}
+	x.copyFailure(f, ownBody(res.Final))
 	x.tell(res, status, f.Code)
 	switch {
 	case x.out.committed && !x.out.stream:
@@ -386,6 +392,7 @@ func (x *exchange) crashed() {
 	x.out.stop()
 	f := failure(http.StatusInternalServerError, codeInternal, "the gateway met a bug of its own; its log tells more")
 	f.RequestID = x.id
+	x.copyFailure(f, nil)
 	x.tell(&attempt.Result{Committed: x.out.committed}, f.Status, f.Code)
 	switch {
 	case x.out.committed && !x.out.stream: // broken off
@@ -409,15 +416,20 @@ func (x *exchange) tell(res *attempt.Result, status int, code string) {
 	fact := journal.Request{
 		ID: x.id, Start: x.start, Dialect: x.dialect.Name(), Stream: x.call.Request.Stream, Key: x.key,
 		Asked: clip(x.call.Request.Model), Route: x.label, Status: status, Code: code, Committed: res.Committed,
-		Duration: now.Sub(x.start), Upstream: res.Upstream, Waits: res.Waits, Usage: journal.Usage(res.Reply.Usage),
+		Duration: now.Sub(x.start), Upstream: res.Upstream, Waits: res.Waits,
 		Finish: res.Reply.Finish, Dropped: res.Dropped, Lost: res.Lost, Trail: res.Steps,
 	}
 	if len(x.call.Legs) > 0 {
 		fact.Candidates, fact.Order = &x.call, x.order.String()
 	}
+	fact.Usage, fact.Estimated = res.Usage()
+	fact.Cost = res.Cost()
 	fact.Overhead = max(fact.Duration-res.Upstream-res.Waits, 0)
 	if fact.Route == "" {
 		fact.Route = route.OtherLabel
+	}
+	if x.call.Trace != nil {
+		fact.Trace = *x.call.Trace
 	}
 	if res.Leg != nil {
 		fact.Provider, fact.Model = res.Leg.Target.Provider, res.Leg.Target.Model
@@ -425,17 +437,18 @@ func (x *exchange) tell(res *attempt.Result, status int, code string) {
 	if res.Header != nil {
 		fact.UpstreamRequestID = upstreamID(res.Header)
 	}
-	fact.Affinity = x.remember(now, res)
+	fact.Affinity, fact.Drill = x.remember(now, res), journal.DrillOf(res.Steps)
 	if !res.FirstContent.IsZero() {
 		fact.FirstContent = res.FirstContent.Sub(x.start)
 	}
+	fact.Bodies = x.kept.take()
 	x.h.journal.RequestEnded(&fact)
 }
 
 // clip shortens what a client sent before it is shown or logged.
 func clip(s string) string {
 	if len(s) > 200 {
-		return strings.ToValidUTF8(s[:200], "")
+		return strings.Clone(strings.ToValidUTF8(s[:200], "")) // who keeps it does not keep all of it
 	}
 	return s
 }

@@ -49,6 +49,8 @@ type Config struct {
 	Keepalive time.Duration
 	// WriteTimeout is how long a client may take no byte before it is taken for gone; 0: for ever.
 	WriteTimeout time.Duration
+	// Bodies is how many bytes are kept of each request's body and of its answer; 0: nothing.
+	Bodies int
 
 	turns turns // set by Configure
 }
@@ -78,6 +80,14 @@ type Handler struct {
 	copies    *mirror.Copies
 	random    func() float64 // numbers in [0, 1)
 	inFlight  atomic.Int64
+	copied    atomic.Int64 // bytes of bodies that are to be kept
+	tracer    Tracer       // nil: nothing is traced
+}
+
+// Tracer decides which requests are traced. It must be safe for concurrent use.
+type Tracer interface {
+	// Begin draws the ids of a request that has just come, by the trace context in its headers; nil: it is not traced.
+	Begin(h http.Header) *journal.Trace
 }
 
 // Verb is an operation of a dialect whose path holds the model, as Google's APIs have them: /v1beta/models/MODEL:VERB.
@@ -113,6 +123,9 @@ func (h *Handler) Configure(c *Config) {
 	h.config.Store(c)
 }
 
+// Trace has requests traced; it must be called before the handler serves.
+func (h *Handler) Trace(t Tracer) { h.tracer = t }
+
 // Affinity is the memory of conversations (R47).
 func (h *Handler) Affinity() *affinity.Table { return h.affinity }
 
@@ -128,6 +141,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.inFlight.Add(-1)
 	cfg := h.config.Load()
 	x := &exchange{h: h, cfg: cfg, w: w, r: r, control: http.NewResponseController(w), start: time.Now(), id: requestID(r.Header)}
+	if h.tracer != nil {
+		x.call.Trace = h.tracer.Begin(r.Header)
+	}
+	if cfg.Bodies > 0 {
+		x.kept = newCopies(cfg.Bodies, r.Header, &h.copied)
+		defer x.kept.end()
+	}
 	if dialect, ok := h.routes[r.URL.Path]; ok {
 		x.dialect = dialect
 		x.serve()

@@ -51,7 +51,7 @@ func (x *exchange) askKeeper(a *threads.Answer, what string) *wire.Failure {
 	}
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
-	resp, f := x.h.runner.Fetch(ctx, leg, out)
+	resp, f := x.h.runner.Fetch(ctx, x.id, leg, out)
 	if f != nil {
 		return x.fetchFailed(f)
 	}

@@ -42,7 +42,7 @@ func (x *exchange) reflect(m *route.Mirror, c *attempt.Call) (why string) {
 		return "the request continues a conversation that a provider keeps"
 	}
 	leg.Key, leg.Label = "", leg.Target.Model
-	c.Dialect, c.Request, c.Body, c.Start, c.Strict = x.dialect, x.call.Request, x.call.Body, x.start, x.call.Strict
+	c.ID, c.Dialect, c.Request, c.Body, c.Start, c.Strict = x.id, x.dialect, x.call.Request, x.call.Body, x.start, x.call.Strict
 	c.Header = unrepeated(x.call.Header)
 	return ""
 }

@@ -92,7 +92,7 @@ func TestMirrorNotDrawnAllocatesNothing(t *testing.T) {
 		})
 	}
 	without, with := cost(nil), cost(&route.Mirror{Target: route.Target{Provider: "up", Model: mirrorModel}, Share: 0.05, MaxInFlight: 8, Timeout: time.Minute})
-	if without != with {
+	if without != with && !underRace {
 		t.Errorf("%v allocations, and %v with a mirror", without, with)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"evergate/internal/attempt"
 	"evergate/internal/failover"
+	"evergate/internal/fault"
 	"evergate/internal/journal"
 	"evergate/internal/nearest"
 	"evergate/internal/wire"
@@ -48,6 +49,9 @@ func (x *exchange) servePassthrough(rest string) {
 	}
 	sink := &passSink{x: x, provider: name}
 	x.out.x = x
+	if passage.Request.Upgrade { // what follows has no bodies
+		x.kept = nil
+	}
 	defer func() {
 		if !x.told { // a bug of ours: net/http writes it to the log and closes the connection
 			x.tellPassage(name, path, p, &attempt.Result{Committed: sink.begun}, http.StatusInternalServerError, codeInternal)
@@ -155,7 +159,7 @@ func (x *exchange) passage(name, path string, p *Provider) (*attempt.Passage, *w
 		return nil, &f
 	}
 	out := &attempt.Passage{
-		Provider: name, Guards: p.Guards, Upstream: p.Raw, Settings: p.Settings, Timeouts: p.Timeouts, Start: x.start, Again: repeatable(r),
+		ID: x.id, Caller: x.key, Dialect: x.dialect, Provider: name, Guards: p.Guards, Upstream: p.Raw, Settings: p.Settings, Timeouts: p.Timeouts, Start: x.start, Again: repeatable(r), Trace: x.call.Trace,
 		Request: attempt.Raw{Method: r.Method, Path: path, Query: passQuery(r.URL.RawQuery), Header: r.Header, Upgrade: upgrades(r), Key: x.broughtKey(p)},
 	}
 	return out, x.passBody(out)
@@ -262,6 +266,9 @@ func (b *clientBody) Read(p []byte) (int, error) {
 		_ = b.x.control.SetReadDeadline(b.deadline) // see readBody
 	}
 	n, err := b.x.r.Body.Read(p)
+	if b.x.kept != nil && n > 0 {
+		b.x.kept.request(p[:n])
+	}
 	if err == io.EOF {
 		_ = b.x.control.SetReadDeadline(time.Time{})
 	}
@@ -290,6 +297,7 @@ func (x *exchange) endPassage(name, path string, p *Provider, passage *attempt.P
 		x.tellPassage(name, path, p, res, sink.status, f.Code)
 		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break a reply off: what ended early must not look whole
 	}
+	x.copyPassFailure(res, f)
 	x.tellPassage(name, path, p, res, f.Status, f.Code)
 	x.writePassFailure(name, res, f)
 	x.drainBody()
@@ -335,6 +343,15 @@ func (x *exchange) passFailure(name string, passage *attempt.Passage, res *attem
 	return f
 }
 
+// ownWords is the provider's refusal where it goes back as it was said; nil: the gateway says what is wrong.
+func ownWords(res *attempt.Result) *fault.Fault {
+	own := res.Final.Fault
+	if res.Final.Ending != failover.PassBack || len(own.Body) == 0 || own.Status < http.StatusBadRequest {
+		return nil
+	}
+	return own
+}
+
 // writePassFailure writes an error reply: the provider's own words where it answered, as it said them but for credentials.
 func (x *exchange) writePassFailure(name string, res *attempt.Result, f wire.Failure) {
 	h := x.w.Header()
@@ -347,8 +364,8 @@ func (x *exchange) writePassFailure(name string, res *attempt.Result, f wire.Fai
 		h["Connection"] = []string{"close"}
 	}
 	x.limitWrite()
-	own := res.Final.Fault
-	if res.Final.Ending != failover.PassBack || len(own.Body) == 0 || own.Status < http.StatusBadRequest {
+	own := ownWords(res)
+	if own == nil {
 		writeFailure(x.w, x.dialect, f, nil)
 		return
 	}
@@ -370,13 +387,18 @@ func (x *exchange) tellPassage(name, path string, p *Provider, res *attempt.Resu
 	fact := journal.Request{
 		ID: x.id, Start: x.start, Dialect: passDialect, Key: x.key, Asked: clip(x.r.Method + " " + path), Status: status, Code: code,
 		Committed: res.Committed, Duration: now.Sub(x.start), Upstream: res.Upstream, Waits: res.Waits, Trail: res.Steps,
+		Drill: journal.DrillOf(res.Steps),
 	}
 	if p != nil && res.Leg != nil {
 		fact.Provider = name
+	}
+	if x.call.Trace != nil {
+		fact.Trace = *x.call.Trace
 	}
 	fact.Overhead = max(fact.Duration-res.Upstream-res.Waits, 0)
 	if res.Header != nil {
 		fact.UpstreamRequestID = upstreamID(res.Header)
 	}
+	fact.Bodies = x.kept.take()
 	x.h.journal.RequestEnded(&fact)
 }

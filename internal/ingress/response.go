@@ -188,6 +188,8 @@ func (o *response) write(p []byte) error {
 	o.extend(now)
 	if _, err := o.x.w.Write(p); err != nil {
 		o.failed = err
+	} else if o.x.kept != nil {
+		o.x.kept.reply(o.x.w.Header(), p)
 	}
 	return o.failed
 }

@@ -26,8 +26,12 @@ type storeFault struct {
 // unwell, so that breakers open and close all the time. No request fails or waits (R60), what one instance saw meanwhile the others know once the
 // store is back (R64), and the log says once that it was lost.
 func TestFleetOutlivesStore(t *testing.T) {
-	t.Run("redis", func(t *testing.T) { outlive(t, redisState(t, servers.StartRedis)) })
+	t.Run("redis", func(t *testing.T) {
+		sideBySide(t)
+		outlive(t, redisState(t, servers.StartRedis))
+	})
 	t.Run("postgres", func(t *testing.T) {
+		sideBySide(t)
 		s, p := postgresState(t)
 		standby := p.Standby()
 		second := servers.StartProxy(t, standby.Addr())

@@ -136,6 +136,7 @@ func (k *kept) compare(t *testing.T, seen map[string]sighting, killed time.Time,
 // starts, and starts it again. Each time the file is good, and what blocked a while before the kill blocks until the same moment, over any
 // number of restarts (R65).
 func TestKilledWithSQLite(t *testing.T) {
+	sideBySide(t)
 	cli := sqliteCLI(t)
 	n := rounds(15, 200)
 	file := filepath.Join(t.TempDir(), "evergate.db")

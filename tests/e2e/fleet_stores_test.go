@@ -22,9 +22,14 @@ type stateServer struct {
 // eachServer runs a test with each kind of server; where one is missing it says so.
 func eachServer(t *testing.T, test func(t *testing.T, s *stateServer)) {
 	t.Helper()
-	t.Run("redis", func(t *testing.T) { test(t, redisState(t, servers.StartRedis)) })
-	t.Run("valkey", func(t *testing.T) { test(t, redisState(t, servers.StartValkey)) })
+	for name, start := range map[string]func(testing.TB, ...string) *servers.Redis{"redis": servers.StartRedis, "valkey": servers.StartValkey} {
+		t.Run(name, func(t *testing.T) {
+			sideBySide(t)
+			test(t, redisState(t, start))
+		})
+	}
 	t.Run("postgres", func(t *testing.T) {
+		sideBySide(t)
 		s, _ := postgresState(t)
 		test(t, s)
 	})

@@ -33,6 +33,14 @@ func lasting(short, full time.Duration) time.Duration {
 	return short
 }
 
+// sideBySide has a test run beside others: they wait most of the time. Figures are taken of one alone.
+func sideBySide(t *testing.T) {
+	t.Helper()
+	if os.Getenv("EVERGATE_FLEET") != "full" {
+		t.Parallel()
+	}
+}
+
 // fleet is some instances with one configuration and one store.
 type fleet struct {
 	up     *scripted

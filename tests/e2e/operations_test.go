@@ -16,6 +16,7 @@ const hello = `{"model":"fast","max_tokens":4,"messages":[{"role":"user","conten
 
 // TestDemo starts what the README's first command starts and waits for what it promises: failovers that one can see.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	port, err := freePort()
 	if err != nil {
 		t.Fatal(err)

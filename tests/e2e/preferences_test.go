@@ -46,6 +46,7 @@ resilience:
 // TestPreferences says with real SDKs where requests would rather go, and checks where they went, what is forbidden by
 // policies and whose key was used.
 func TestPreferences(t *testing.T) {
+	t.Parallel()
 	mock := startMock(t, "keys: [house-key-ours, callers-own-mine]\n")
 	g := serve(t, fmt.Sprintf(preferenceConfig, mock), "")
 	env := []string{"EVERGATE_URL=" + g.url, "MOCK_URL=" + mock}

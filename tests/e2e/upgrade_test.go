@@ -329,6 +329,7 @@ func TestUpgradeUnderLoad(t *testing.T) {
 
 // TestUpgradeFails has new processes that do not come to serve: the old one goes on, and says why.
 func TestUpgradeFails(t *testing.T) {
+	t.Parallel()
 	up := patient(t, nil)
 	config := "server: { listen: \"127.0.0.1:%PORT%\" }\n" + oneProvider(up.URL)
 	l := found(t, config, nil, "--upgrade-timeout", "1s")
