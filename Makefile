@@ -1,7 +1,7 @@
 # Everything a contributor runs. `make check` is exactly what CI runs.
 #
 # Needed: Go 1.21 or newer (it fetches the toolchain that go.mod names) and gcc for the race detector, and for the end-to-end suite Python 3.11+ and
-# Node 20+. The rest is installed here, pinned: linters through Go modules, SDKs and the model server into .venv and
+# Node 20+ (npm for the browser tests, too). The rest is installed here, pinned: linters through Go modules, SDKs and the model server into .venv and
 # node_modules; from Debian's packages, not pinned, the servers that the stores are tested against.
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -10,12 +10,14 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
-MODULES  := . bench tests/e2e tests/deploy
+MODULES  := . bench tests/e2e tests/deploy tests/otel tests/browser
 FUZZTIME ?= 5000x
 ROUNDS   ?= 15
+# Packages that are tested at once: some wait for servers meanwhile.
+TESTED   := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check fmt lint vet race fuzz e2e bench bench-test stores test-tools clean
+.PHONY: help run build test check fmt lint vet race fuzz e2e otel ui browser bench bench-test stores test-tools clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,7 +31,7 @@ build: ## build the static binary bin/evergate
 test: ## the quick tests: go test -race ./...
 	go test -race ./...
 
-check: lint vet race bench-test deploy-check fuzz e2e ## everything CI runs: format, lint, vet, race tests, deploy/, fuzzing, end-to-end
+check: lint vet race bench-test deploy-check fuzz otel e2e ui browser ## everything CI runs: format, lint, vet, race tests, deploy/, fuzzing, end-to-end, the dashboard in a browser
 
 fmt: ## format all Go files
 	@for m in $(MODULES); do (cd $$m && go run $(GOLANGCI) fmt) || exit 1; done
@@ -40,8 +42,9 @@ lint: ## format check and linters
 vet: ## go vet
 	@for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
 
-race: stores ## all tests of the program under the race detector
-	EVERGATE_REAL_STORES=$${EVERGATE_REAL_STORES:-1} go test -race -timeout 15m ./...
+race: stores ## all tests of the program under the race detector, and without it those that count what is left or spent
+	EVERGATE_REAL_STORES=$${EVERGATE_REAL_STORES:-1} go test -race -timeout 15m -p $(TESTED) ./...
+	go test -run 'Leak|TestScale' ./internal/app ./internal/replica
 
 bench-test: ## tests of the benchmark tools
 	cd bench && go test ./...
@@ -56,6 +59,16 @@ fuzz: ## each fuzz target for FUZZTIME (5000x; 1m and the like work, too)
 e2e: stores test-tools ## end to end: real model servers behind, real SDKs in front (MODEL=mock: simulated servers)
 	cd tests/e2e && go test -count=1 -timeout 20m -v ./...
 
+otel: ## traces against a real OpenTelemetry collector
+	cd tests/otel && go test -count=1 -timeout 5m ./...
+
+ui: ## the dashboard's types and unit tests, and that internal/dashboard/dist is what ui/ gives
+	ui/check
+
+browser: ## the dashboard in a real Chromium; screenshots in tests/browser/out
+	scripts/install-browser
+	cd tests/browser && go test -count=1 -timeout 5m -v ./...
+
 stores: ## install the servers that the stores are tested against: Redis, PostgreSQL, PgBouncer
 	scripts/install-stores
 
@@ -66,4 +79,4 @@ bench: build ## measure against a bare reverse proxy (ROUNDS=15; ROUNDS=3 for a 
 	bench/run $(ROUNDS)
 
 clean: ## remove what was built and installed here
-	rm -rf bin bench/out .venv tests/sdk/ts/node_modules tests/sdk/ts/build tests/agents/node_modules
+	rm -rf bin bench/out .venv tests/sdk/ts/node_modules tests/sdk/ts/build tests/agents/node_modules tests/browser/node_modules tests/browser/out
