@@ -44,7 +44,7 @@ vet: ## go vet
 
 race: stores ## all tests of the program under the race detector, and without it those that count what is left or spent
 	EVERGATE_REAL_STORES=$${EVERGATE_REAL_STORES:-1} go test -race -timeout 15m -p $(TESTED) ./...
-	go test -run 'Leak|TestScale' ./internal/app ./internal/replica
+	go test -run 'Leak|TestScale|TestLedgerLarge|TestOverviewOfManyGroups' ./internal/app ./internal/replica ./internal/store/sqlite
 
 bench-test: ## tests of the benchmark tools
 	cd bench && go test ./...

@@ -11,6 +11,7 @@ import (
 
 	"evergate/internal/journal"
 	"evergate/internal/ledger"
+	"evergate/internal/testkit"
 )
 
 // pastRow is the n-th row of a ledger of so many, over a month: most went well, an hour of outage among them, a few of everything that is rare.
@@ -63,8 +64,17 @@ func fill(t testing.TB, l *Ledger, all int) time.Time {
 	return end
 }
 
+// skipUnderRace leaves out what takes minutes under the race detector and has but one goroutine; `make race` runs it without.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if testkit.Race {
+		t.Skip("measures time: run without the race detector")
+	}
+}
+
 // TestLedgerLarge holds the filters of a requests page to their time: 200 ms with a million rows (EVERGATE_MILLION=1), a second with 20,000 on a busy machine.
 func TestLedgerLarge(t *testing.T) {
+	skipUnderRace(t)
 	rows, limit := 20_000, time.Second
 	if os.Getenv("EVERGATE_MILLION") != "" {
 		rows, limit = 1_000_000, 200*time.Millisecond

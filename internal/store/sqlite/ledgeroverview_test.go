@@ -12,6 +12,7 @@ import (
 // TestOverviewOfManyGroups holds what the overview of a day asks to eight seconds (EVERGATE_MILLION=1) with a million sums of 200 keys
 // and 50 models, and to a second in a small ledger on a busy machine. The admin API does not ask again before ten times as long.
 func TestOverviewOfManyGroups(t *testing.T) {
+	skipUnderRace(t)
 	keys, models, minutes, limit := 10, 5, 60, time.Second
 	if os.Getenv("EVERGATE_MILLION") != "" {
 		keys, models, minutes, limit = 200, 50, 24*60, 8*time.Second
