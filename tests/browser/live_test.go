@@ -135,11 +135,14 @@ func TestFlood(t *testing.T) {
 	f.rate.Store(4000)
 	awaitSent(t, &f, 25000)
 	f.rate.Store(0)
-	grown, more := size(p)
-	t.Logf("20,000 events later: heap %.1f → %.1f MB, nodes %d → %d", base/1e6, grown/1e6, nodes, more)
-	if grown > base+1e6 || more > nodes+1000 {
-		t.Errorf("an open page grows: heap %.1f → %.1f MB, nodes %d → %d", base/1e6, grown/1e6, nodes, more)
-	}
+	eventually(t, 10*time.Second, func() error { // the page may have to draw the last of them, and lets go of what it drew before after that
+		grown, more := size(p)
+		t.Logf("20,000 events later: heap %.1f → %.1f MB, nodes %d → %d", base/1e6, grown/1e6, nodes, more)
+		if grown > base+1e6 || more > nodes+1000 {
+			return fmt.Errorf("an open page grows: heap %.1f → %.1f MB, nodes %d → %d", base/1e6, grown/1e6, nodes, more)
+		}
+		return nil
+	})
 	if text := p.text(); strings.Contains(text, "NaN") || strings.Contains(text, "undefined") {
 		t.Errorf("the page says %.1000s", text)
 	}
