@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -227,9 +228,9 @@ func (c *crowd) one(ctx context.Context, n int) {
 func (c *crowd) rest() (goroutines int, heap uint64) {
 	c.transport.CloseIdleConnections()
 	c.app.upstreamsIdle()
-	for range 200 { // connections close in their own time
+	for range 200 { // connections close in their own time, and copies end after their requests
 		runtime.GC()
-		if goroutines = runtime.NumGoroutine(); goroutines < 20 {
+		if goroutines = runtime.NumGoroutine(); goroutines < 20 && !c.busy() {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -237,6 +238,16 @@ func (c *crowd) rest() (goroutines int, heap uint64) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return goroutines, m.HeapAlloc
+}
+
+// busy says whether anything is still asked of a provider.
+func (c *crowd) busy() bool {
+	for name := range c.app.upstreams {
+		if c.app.health.Provider(name).Snapshot(time.Now()).InFlight != 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.mocks, func(p *mock.Provider) bool { return p.Counts().InFlight != 0 })
 }
 
 // upstreamsIdle closes idle upstream connections.
