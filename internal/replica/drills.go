@@ -215,17 +215,7 @@ func (f *Fleet) rehearse(ctx context.Context, store Store, all bool) error {
 	if !all && d.linger == 0 && d.rounds%idleDrills != 1 && !d.readAt.IsZero() {
 		return nil
 	}
-	since, limit := d.readAt, maxNews
-	if all || since.IsZero() {
-		since, limit = time.Time{}, maxWhole
-	} else {
-		since = since.Add(-f.overlap())
-	}
-	var pages []Page
-	err := f.call(ctx, func(ctx context.Context) (err error) {
-		pages, err = store.Read(ctx, Drills, since, limit)
-		return err
-	})
+	pages, err := f.readSince(ctx, store, Drills, d.readAt, all, maxNews)
 	if err != nil {
 		return err
 	}

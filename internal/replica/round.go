@@ -209,19 +209,10 @@ func (f *Fleet) scale() int { return max(1, (f.others+crowd)/crowd) }
 func (f *Fleet) readGuards(ctx context.Context, store Store, all bool) error {
 	f.mu.Lock()
 	now := f.clock.theirs(f.o.Now())
-	since, limit := f.rounds.readAt, maxNews
+	since := f.rounds.readAt
 	first := !f.rounds.read
 	f.mu.Unlock()
-	if all || since.IsZero() {
-		since, limit = time.Time{}, maxWhole
-	} else {
-		since = since.Add(-f.overlap())
-	}
-	var pages []Page
-	err := f.call(ctx, func(ctx context.Context) (err error) {
-		pages, err = store.Read(ctx, Guards, since, limit)
-		return err
-	})
+	pages, err := f.readSince(ctx, store, Guards, since, all, maxNews)
 	if err != nil {
 		return err
 	}
@@ -238,21 +229,26 @@ func (f *Fleet) readGuards(ctx context.Context, store Store, all bool) error {
 // take.
 func (f *Fleet) overlap() time.Duration { return maxPatience }
 
+// readSince reads the pages of a topic that were put since it was last read, at most limit of them; or all of them, also where it never was.
+func (f *Fleet) readSince(ctx context.Context, store Store, topic Topic, since time.Time, all bool, limit int) (pages []Page, err error) {
+	if all || since.IsZero() {
+		since, limit = time.Time{}, maxWhole
+	} else {
+		since = since.Add(-f.overlap())
+	}
+	err = f.call(ctx, func(ctx context.Context) (err error) {
+		pages, err = store.Read(ctx, topic, since, limit)
+		return err
+	})
+	return pages, err
+}
+
 func (f *Fleet) readOrders(ctx context.Context, store Store, all bool) error {
 	f.mu.Lock()
 	now := f.clock.theirs(f.o.Now())
 	since := f.rounds.orderAt
 	f.mu.Unlock()
-	if all || since.IsZero() {
-		since = time.Time{}
-	} else {
-		since = since.Add(-f.overlap())
-	}
-	var pages []Page
-	err := f.call(ctx, func(ctx context.Context) (err error) {
-		pages, err = store.Read(ctx, Orders, since, maxWhole)
-		return err
-	})
+	pages, err := f.readSince(ctx, store, Orders, since, all, maxWhole)
 	if err != nil {
 		return err
 	}
