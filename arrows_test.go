@@ -31,17 +31,17 @@ var rings = map[string]int{
 	// 1: pure logic
 	"internal/jsonscan": 1, "internal/nearest": 1, "internal/sse": 1, "internal/wire": 1, "internal/openaiwords": 1, "internal/resilience": 1,
 	"internal/route": 1, "internal/failover": 1, "internal/journal": 1, "internal/sim": 1, "internal/explain": 1, "internal/prefer": 1,
-	"internal/modelfacts": 1, "internal/drill": 1,
+	"internal/modelfacts": 1, "internal/drill": 1, "internal/quota": 1,
 	// 2: services
-	"internal/http1": 2, "internal/drill/running": 2,
-	"internal/catalog": 2, "internal/recent": 2, "internal/threads": 2, "internal/affinity": 2, "internal/mirror": 2, "internal/health": 2, "internal/attempt": 2, "internal/probing": 2, "internal/alert": 2, "internal/identity": 2, "internal/budget": 2,
-	"internal/usage": 2, "internal/replica": 2, "internal/ledger": 2, "internal/feed": 2,
+	"internal/http1": 2, "internal/drill/running": 2, "internal/quota/meters": 2, "internal/guardrail": 2, "internal/replies": 2,
+	"internal/catalog": 2, "internal/recent": 2, "internal/threads": 2, "internal/affinity": 2, "internal/mirror": 2, "internal/health": 2, "internal/attempt": 2, "internal/probing": 2, "internal/alert": 2, "internal/identity": 2,
+	"internal/replica": 2, "internal/ledger": 2, "internal/feed": 2,
 	// 3: adapters
-	"internal/provider": 3, "internal/store": 3, "internal/telemetry": 3, "internal/mock": 3, "internal/handover": 3,
+	"internal/provider": 3, "internal/store": 3, "internal/telemetry": 3, "internal/mock": 3, "internal/handover": 3, "internal/front": 3,
 	// 4: surfaces
 	"internal/ingress": 4, "internal/admin": 4, "internal/dashboard": 4, "internal/commandline": 4,
 	// 5: composition
-	"internal/config": 5, "internal/app": 5,
+	"internal/config": 5, "internal/importer": 5, "internal/app": 5,
 	// 6: the program
 	"cmd/evergate": 6,
 	// tests only: may use anything, used by nobody but tests
