@@ -316,7 +316,7 @@ func TestArrowRulesBite(t *testing.T) {
 		{"up", "internal/route", "evergate/internal/attempt", "ring 1 may not import ring 2"},
 		{"down", "internal/attempt", "evergate/internal/route", ""},
 		{"same ring", "internal/failover", "evergate/internal/route", ""},
-		{"service to adapter", "internal/usage", "evergate/internal/telemetry", "ring 2 may not import ring 3"},
+		{"service to adapter", "internal/threads", "evergate/internal/telemetry", "ring 2 may not import ring 3"},
 		{"no ring", "internal/helpers", "fmt", "stands in no ring"},
 		{"no ring, imported", "internal/app", "evergate/internal/helpers", "stands in no ring"},
 		{"impure std in ring 1", "internal/sse", "net/http", "pure packages"},
