@@ -1,5 +1,4 @@
-// Package quota is what somebody may use: limits on requests, tokens and requests in flight, and budgets of money and tokens for a period. It owns their terms and the
-// arithmetic of windows and periods. It is pure: time comes in, and who counts what where is the business of its subpackage.
-//
-// It must not know HTTP, keys or stores.
+// Package quota is how much callers, models and providers may use: limits of any 60 seconds, budgets of calendar periods, and what one
+// instance of a fleet may let in of a limit that all share. It is pure: the time comes in as an argument, and it knows no request, no store and
+// no HTTP. Package meters counts with it.
 package quota
