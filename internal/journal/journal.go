@@ -97,10 +97,34 @@ type Request struct {
 	Drill string
 	// Affinity says how an answered request of a conversation fared: hit, moved or miss (R47); empty: it is of none.
 	Affinity string
+	// Cache says how a request fared whose model keeps answers: hit, miss, or bypass where it may not be answered from there; empty: the model keeps none.
+	// Saved are the tokens that a hit would have taken.
+	Cache string
+	Saved Usage
+	// Refusal is the limit that let it not in; zero: none.
+	Refusal LimitRefusal
+	// Guardrails are what guardrails did with it, none where none held for it.
+	Guardrails []Guardrail
+	// Certificate is whom the certificate that the client showed is for; empty: it showed none. It is not kept in the ledger.
+	Certificate string
 	// Bodies are what was asked and answered, where that is kept; nil: it is not. The ledger, which hears of a request first, takes them
 	// away, so that nobody else has them.
 	Bodies *Bodies `json:"-"`
 }
+
+// LimitRefusal is a limit that refused a request: whose (key, team, model), and of what (requests, tokens, concurrent, budget_usd, budget_tokens).
+type LimitRefusal struct{ Scope, Limit string }
+
+// The words of Request.Cache.
+const (
+	CacheHit    = "hit"
+	CacheMiss   = "miss"
+	CacheBypass = "bypass"
+)
+
+// Guardrail is what one guardrail did with a request's words: its name, request or response, and allowed, redacted, blocked, failed_open or
+// failed_closed. It never has a word of the text.
+type Guardrail struct{ Name, Phase, Action string }
 
 // Candidates are a request's targets, in the order in which they were to be tried. They may be read during the call that
 // gives them, not later.
@@ -194,13 +218,16 @@ type Mirror struct {
 	Estimated              bool // as in Step
 	Cost                   Cost
 	Finish                 string
+	// Trace is the place of the request that was copied, and Span the copy's in that trace; zero: it is not traced.
+	Trace Trace
+	Span  [8]byte
 }
 
 // Change is something that somebody did to the gateway, or that it did to itself by an earlier word: the line of the audit log. Orders on breakers have a
 // fact of their own.
 type Change struct {
 	At      time.Time
-	Action  string // reload, drill_started, drill_stopped, drill_ended
+	Action  string // reload, cache_purged, drill_started, drill_stopped, drill_ended, key_created, key_changed, key_rotated, key_revoked
 	Subject string // what it was done to: a file, a rule's id
 	Reason  string // the words of who did it
 	By      string // an address, or whose token it was; "evergate" for itself

@@ -125,7 +125,7 @@ func (w *Writer) drain(ctx context.Context, rows []*item) []*item {
 
 // write writes a batch, however long that takes, and gives its room back. When ctx ends the rows are dropped.
 func (w *Writer) write(ctx context.Context, rows []*item) []*item {
-	var b Batch
+	b := Batch{Requests: make([]Request, 0, len(rows))}
 	w.decode(rows, &b)
 	for refused, patience := 0, maxRefused; b.size() > 0; {
 		err := w.try(ctx, &b)
@@ -273,10 +273,12 @@ func (b *Batch) add(i *item) bool {
 	}
 	b.Requests = append(b.Requests, Request{})
 	r := &b.Requests[len(b.Requests)-1]
-	if r.decode(string(i.bytes)) != nil {
+	text := string(i.bytes)
+	if r.decode(text) != nil {
 		b.Requests = b.Requests[:len(b.Requests)-1]
 		return false
 	}
+	r.fact = text[:len(text)-noAccount]
 	if r.Kind == KindRequest {
 		r.Account = AccountOf(&r.Request)
 	}
@@ -298,6 +300,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 func (w *Writer) tidy(ctx context.Context) {
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
+	start, clock := time.Now(), steady{}
+	clock.look(start, 0)
 	for {
 		select {
 		case <-tick.C:
@@ -305,9 +309,11 @@ func (w *Writer) tidy(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		keep := w.o.Keep()
+		keep.ByNumber = !clock.look(time.Now(), time.Since(start))
 		if store := w.o.Store(); store != nil {
 			bounded, cancel := context.WithTimeout(ctx, expireBound)
-			_ = store.Expire(bounded, w.o.Keep()) // the next time takes what is left
+			_ = store.Expire(bounded, keep) // the next time takes what is left
 			cancel()
 		}
 	}

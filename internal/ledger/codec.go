@@ -11,8 +11,8 @@ import (
 
 // Rows are kept as bytes with a version in front. A word that a row says again (a provider's name in each step of its trail) is a number there.
 const (
-	codecVersion = 1
-	withBody     = 2  // the same with a body behind it, and the length of that in four bytes behind both
+	codecVersion = 3  // 1 and 2 were never in a release
+	withBody     = 4  // the same with a body behind it, and the length of that in four bytes behind both
 	maxWords     = 32 // of a row that can be said again
 	literal      = maxWords + 1
 )
@@ -98,10 +98,14 @@ func (c *coder) usage(u *journal.Usage) {
 
 // AppendRequest appends a row's bytes to dst and returns it. It keeps no more of long texts and lists than the limits say.
 func AppendRequest(dst []byte, r *Request) []byte {
-	b, _ := r.Row.Bytes()
 	c := coder{b: dst}
-	c.head(&b, r.Instance, r.Kind)
-	c.fact(&r.Request, (*targets)(&r.Targets))
+	if r.fact != "" {
+		c.b = append(c.b, r.fact...)
+	} else {
+		b, _ := r.Row.Bytes()
+		c.head(&b, r.Instance, r.Kind)
+		c.fact(&r.Request, (*targets)(&r.Targets))
+	}
 	a := &r.Account
 	c.bits(bit(a.OK, 0) | bit(a.Failed, 1) | bit(a.Rescued, 2) | bit(a.AddedCost.Known, 3))
 	c.span(a.AddedTime)
@@ -127,6 +131,15 @@ func (c *coder) head(row *[rowBytes]byte, instance, kind string) {
 	c.raw(row[:])
 	c.word(instance)
 	c.word(kind)
+}
+
+// noAccount is how long an account is before it is made: who writes makes it.
+const noAccount = 3
+
+func (c *coder) noAccount() {
+	c.bits(0)
+	c.span(0)
+	c.number(0)
 }
 
 func (c *coder) fact(f *journal.Request, of journal.Candidates) {
@@ -166,6 +179,7 @@ func (c *coder) fact(f *journal.Request, of journal.Candidates) {
 		c.word(t.Model)
 		c.word(t.On)
 	}
+	c.extra(f)
 }
 
 // trail writes the steps that are kept, each behind a 1, and a 0.

@@ -28,11 +28,11 @@ func wholeRow() *Request {
 // Every field of a row that is kept comes back: a fact that gets a new field fails here until the form has it, or says why not.
 func TestRequestKeepsEveryField(t *testing.T) {
 	t.Parallel()
-	notKept := map[string]string{"Candidates": "they are Targets", "Bodies": "they are Body"}
+	notKept := map[string]string{"Candidates": "they are Targets", "Bodies": "they are Body", "Certificate": "it is for the log"}
 	var row Request
 	row.Row, row.Instance, row.Kind = NewNumbers("a1").Row(time.UnixMicro(1_700_000_000_000_000)), "a1", KindRequest
 	fillIn(reflect.ValueOf(&row.Request).Elem(), "")
-	row.Request.Candidates, row.Request.Bodies = nil, nil
+	row.Request.Candidates, row.Request.Bodies, row.Request.Certificate = nil, nil, ""
 	row.Request.Drill = row.Trail[0].Drill
 	row.Request.Trace.State = "" // goes to the upstream alone
 	fillIn(reflect.ValueOf(&row.Targets).Elem(), "")
@@ -210,5 +210,23 @@ func TestWordsHoldWhatMatches(t *testing.T) {
 				r.Fatalf("a wanted row has no %q, only %q", w, row.Words())
 			}
 		}
+	})
+}
+
+// The id of a row is read without the rest of it.
+func TestIDOfARow(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		word := func(label string) string {
+			return rapid.SampledFrom([]string{"", "a", "request", strings.Repeat("long", 100)}).Draw(r, label)
+		}
+		row := Request{Row: NewNumbers("a1").Row(time.UnixMicro(1)), Instance: word("instance"), Kind: word("kind")}
+		row.Start = time.UnixMicro(rapid.Int64().Draw(r, "start"))
+		row.ID = rapid.StringN(0, 40, -1).Draw(r, "id")
+		b := AppendRequest(nil, &row)
+		if got := IDOf(b); string(got) != row.ID {
+			r.Fatalf("got %q, want %q", got, row.ID)
+		}
+		IDOf(b[:rapid.IntRange(0, len(b)).Draw(r, "cut")])
 	})
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/binary"
 	"time"
 
 	"evergate/internal/journal"
@@ -124,6 +125,46 @@ func DecodeListed(b []byte) (*Request, error) {
 	return r, r.read(string(rest))
 }
 
+// IDOf is the id of the request of a row, without the reading of the rest.
+func IDOf(b []byte) []byte {
+	at := 1 + rowBytes
+	skip := func(n int) {
+		if at += n; n < 0 || at > len(b) {
+			at = len(b)
+		}
+	}
+	count := func() int {
+		n, size := binary.Uvarint(b[at:])
+		if size <= 0 || n > uint64(len(b)) {
+			skip(len(b))
+			return 0
+		}
+		skip(size)
+		return int(n) //nolint:gosec // no more than there are bytes
+	}
+	if len(b) < at {
+		return nil
+	}
+	for range 2 { // instance and kind
+		if at < len(b) && b[at] == literal {
+			skip(1)
+			skip(count())
+			continue
+		}
+		skip(1)
+	}
+	skip(1) // bits
+	for at < len(b) && b[at] >= 0x80 {
+		skip(1) // of the start
+	}
+	skip(1)
+	n := count()
+	if n > len(b)-at {
+		return nil
+	}
+	return b[at : at+n]
+}
+
 // cutBody cuts the body off a row's bytes; false: it has none.
 func cutBody[B string | []byte](b B) (rest, body B, ok bool) {
 	if len(b) < 5 || b[0] != withBody {
@@ -202,6 +243,7 @@ func (d *decoder) fact(r *Request) {
 	for range d.few(maxTargets) {
 		r.Targets = append(r.Targets, journal.Candidate{Provider: d.word(), Model: d.word(), On: d.word()})
 	}
+	d.extra(f)
 }
 
 // few reads the length of a list.

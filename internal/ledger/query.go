@@ -243,6 +243,11 @@ func (s Step) length() time.Duration {
 	return time.Hour
 }
 
+// RoutesOnly says whether sums by route alone answer the query, too: they are a fraction of all, and what an overview of a day asks for.
+func (q *UsageQuery) RoutesOnly() bool {
+	return q.Drill == "" && q.Key == "" && q.Model == "" && q.Provider == "" && !q.ByKey && !q.ByModel && !q.ByProvider
+}
+
 // Wants says whether a group is wanted.
 func (q *UsageQuery) Wants(g Group) bool {
 	return !differs(q.Key, g.Key) && !differs(q.Route, g.Route) && !differs(q.Model, g.Model) && !differs(q.Provider, g.Provider)

@@ -26,6 +26,8 @@ type Request struct {
 	Account Account
 	// Body is the request and its answer, redacted; nil unless the config has them kept, and in lists.
 	Body *Body
+
+	fact string // as the Writer has it: the row's bytes up to the account, which need not be made again
 }
 
 // Body is what was asked and answered, redacted; Cut: only its beginning. What is no text is named by its kind and length.

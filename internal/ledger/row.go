@@ -31,8 +31,25 @@ func (r Row) Bytes() (b [rowBytes]byte, ok bool) {
 	if len(r) != 2*rowBytes {
 		return b, false
 	}
-	_, err := hex.Decode(b[:], []byte(r))
-	return b, err == nil && RowOf(b[:]) == r // upper case is another text
+	for i := range b {
+		high, low := digit(r[2*i]), digit(r[2*i+1])
+		if high|low > 15 {
+			return [rowBytes]byte{}, false
+		}
+		b[i] = high<<4 | low
+	}
+	return b, true
+}
+
+// digit is what a digit stands for, and more than 15 for what is none. Upper case is another text.
+func digit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 0xff
 }
 
 // RowOf is the Row of such bytes.

@@ -35,9 +35,12 @@ type Retention struct {
 	Entries  int           // 0: by age alone
 	// Bytes is how large a store may get that is a file of the gateway's own; 0: as large as it likes. Rows may be larger than most: then fewer are kept.
 	Bytes int64
+	// ByNumber: nothing goes for its age, neither rows nor sums, as the clock is not to be trusted now.
+	ByNumber bool
 }
 
-// FileBytes is the room for so many requests, and what else is in the file: sums, the timeline, answers that are kept. A million have 616 MiB.
+// FileBytes is the room for so many requests, and what else is in the file: sums, the timeline, answers that are kept. A million have 616 MiB, and take half of it unless
+// they are larger than most.
 func FileBytes(requests int) int64 { return 128<<20 + 512*int64(requests) }
 
 // How long sums are kept.

@@ -15,7 +15,10 @@ type totalKey struct {
 }
 
 // Add adds the sums of a group in the bucket that begins at a time; zero: of no bucket.
-func (t *Totals) Add(at time.Time, g Group, s *Sums) {
+func (t *Totals) Add(at time.Time, g Group, s *Sums) { t.at(at, g).Add(s) }
+
+// at gives the sums of a group in a bucket, which are added to.
+func (t *Totals) at(at time.Time, g Group) *Sums {
 	k := totalKey{Group: g}
 	if !at.IsZero() {
 		k.at = at.UnixMicro()
@@ -28,7 +31,7 @@ func (t *Totals) Add(at time.Time, g Group, s *Sums) {
 		have = &Sums{}
 		t.rows[k] = have
 	}
-	have.Add(s)
+	return have
 }
 
 // AddRow adds what a request came to, by the buckets of step.
@@ -56,21 +59,28 @@ func (t *Totals) AnswerRow(q *UsageQuery, r *Request) {
 
 // Rows gives all of it, in the order of SortUsage.
 func (t *Totals) Rows() []UsageRow {
-	out := make([]UsageRow, 0, len(t.rows))
-	for k, s := range t.rows {
-		row := UsageRow{Group: k.Group, Sums: *s}
-		if k.at != 0 {
-			row.At = time.UnixMicro(k.at).UTC()
-		}
-		out = append(out, row)
+	keys := make([]*totalKey, 0, len(t.rows))
+	for k := range t.rows {
+		keys = append(keys, &k)
 	}
-	SortUsage(out)
+	slices.SortFunc(keys, func(a, b *totalKey) int { return cmp.Or(cmp.Compare(a.at, b.at), a.compare(&b.Group)) })
+	out := make([]UsageRow, len(keys))
+	for i, k := range keys {
+		out[i] = UsageRow{Group: k.Group, Sums: *t.rows[*k]}
+		if k.at != 0 {
+			out[i].At = time.UnixMicro(k.at).UTC()
+		}
+	}
 	return out
+}
+
+func (g *Group) compare(o *Group) int {
+	return cmp.Or(cmp.Compare(g.Key, o.Key), cmp.Compare(g.Route, o.Route), cmp.Compare(g.Model, o.Model), cmp.Compare(g.Provider, o.Provider))
 }
 
 // SortUsage puts sums in the order of time, key, route, model and provider.
 func SortUsage(rows []UsageRow) {
 	slices.SortFunc(rows, func(a, b UsageRow) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Route, b.Route), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Provider, b.Provider))
+		return cmp.Or(a.At.Compare(b.At), a.compare(&b.Group))
 	})
 }

@@ -2,23 +2,29 @@ package ledger
 
 import "strconv"
 
-// Words are what a store may find a row by: an index of (word, row) answers every filter but those for texts and common marks. Each is a letter for what it is
-// of, a colon, and the thing itself.
+// Words are what a store may find a row by: an index of (word, row) answers every filter but those for ids, texts and common marks. Each is a letter for what it
+// is of, a colon, and the thing itself.
 func (r *Request) Words() []string {
 	out := make([]string, 0, 8)
-	add := func(of, what string) {
-		if what == "" {
-			return
-		}
-		word := of + cut(what, maxName)
+	r.EachWord(func(of, what string) {
+		word := of + what
 		for _, have := range out {
 			if have == word {
 				return
 			}
 		}
 		out = append(out, word)
+	})
+	return out
+}
+
+// EachWord gives the words in their two parts; one may come twice.
+func (r *Request) EachWord(visit func(of, what string)) {
+	add := func(of, what string) {
+		if what != "" {
+			visit(of, cut(what, maxName))
+		}
 	}
-	add("i:", r.ID)
 	add("k:", r.Key)
 	add("r:", r.Route)
 	add("c:", r.Code)
@@ -48,7 +54,6 @@ func (r *Request) Words() []string {
 			add("u:", s.Model)
 		}
 	}
-	return out
 }
 
 // Words are those that every wanted row has. Matches says which of them are wanted.
@@ -82,6 +87,3 @@ func (q *RequestQuery) Words() []string {
 	add("u:", q.Model)
 	return out
 }
-
-// WordOfID is the word of a request's id, or of what its id begins with.
-func WordOfID(id string) string { return "i:" + cut(id, maxName) }

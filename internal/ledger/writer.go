@@ -146,9 +146,7 @@ func (w *Writer) request(f *journal.Request, kind string) {
 	c := coder{b: i.bytes}
 	c.head(&row, w.o.Instance, kind)
 	c.fact(f, f.Candidates)
-	c.bits(0) // the account is made by who writes
-	c.span(0)
-	c.number(0)
+	c.noAccount()
 	i.bytes = c.b
 	if kind == KindProbe {
 		kind = kindProbeRow

@@ -304,7 +304,7 @@ func (l *Ledger) Expire(ctx context.Context, keep ledger.Retention) error {
 	defer l.mu.Unlock()
 	now := l.now()
 	oldest := ledger.Row("")
-	if keep.Age > 0 {
+	if keep.Age > 0 && !keep.ByNumber {
 		oldest = ledger.RowsFrom(now.Add(-keep.Age))
 	}
 	over := func(most int) func(*line, int, int) bool {
@@ -312,6 +312,9 @@ func (l *Ledger) Expire(ctx context.Context, keep ledger.Retention) error {
 	}
 	l.requests.dropWhile(over(keep.Requests))
 	l.entries.dropWhile(over(keep.Entries))
+	if keep.ByNumber {
+		return nil
+	}
 	for step, kept := range map[ledger.Step]time.Duration{ledger.Minute: ledger.KeepMinutes, ledger.Hour: ledger.KeepHours} {
 		end := now.Add(-kept).UnixMicro()
 		for k := range l.sums[step] {

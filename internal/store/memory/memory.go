@@ -49,6 +49,7 @@ type place struct {
 	answers  map[answerKey]keptAnswer
 	answered uint64 // how often one was put
 	ledger   *Ledger
+	counts   counts
 }
 
 // identity is what a page takes the place of.

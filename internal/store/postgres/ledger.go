@@ -163,6 +163,9 @@ func entryArgs(all []ledger.Entry) []any {
 	return []any{texts[0], texts[1], texts[2], texts[3], bodies}
 }
 
+// minuteByRoute is the step of sums of a minute by route alone, of which an overview of a day reads a fraction.
+const minuteByRoute = ledger.Step(3)
+
 // sumKey is a row of sums.
 type sumKey struct {
 	step ledger.Step
@@ -185,8 +188,12 @@ func sumArgs(all []ledger.Request, added []string) []any {
 		delete(isNew, r.Row) // a batch may have a row twice
 		ledger.Fold(r, func(g ledger.Group, s *ledger.Sums) {
 			g = ledger.Group{Key: text(g.Key), Route: text(g.Route), Model: text(g.Model), Provider: text(g.Provider)}
-			for _, step := range [...]ledger.Step{ledger.Minute, ledger.Hour} {
-				k := sumKey{step, step.Of(r.End()).UnixMicro(), g}
+			end := r.End()
+			for _, k := range [...]sumKey{
+				{ledger.Minute, ledger.Minute.Of(end).UnixMicro(), g},
+				{ledger.Hour, ledger.Hour.Of(end).UnixMicro(), g},
+				{minuteByRoute, ledger.Minute.Of(end).UnixMicro(), ledger.Group{Route: g.Route}},
+			} {
 				if sums[k] == nil {
 					sums[k] = &ledger.Sums{}
 				}

@@ -37,6 +37,9 @@ func (l ledgerStore) Usage(ctx context.Context, w ledger.UsageQuery) ([]ledger.U
 // usage is the statement for sums: grouped by what is asked for, and the rest empty.
 func (q *question) usage(table string, w *ledger.UsageQuery, now time.Time) string {
 	step, from, below := w.Buckets(now)
+	if step == ledger.Minute && w.RoutesOnly() {
+		step = minuteByRoute
+	}
 	where := []string{"t.step = " + q.arg(int32(step), "smallint")}
 	if !from.IsZero() {
 		where = append(where, "t.at >= "+q.arg(from.UnixMicro(), "bigint"))
@@ -128,7 +131,7 @@ func (l ledgerStore) Expire(ctx context.Context, keep ledger.Retention) error {
 		{keep.Entries, func(q *ledgerSQL) string { return q.edgeEntries }, func(q *ledgerSQL) string { return q.expireEntries }},
 	} {
 		var first ledger.Row // that stays
-		if keep.Age > 0 {
+		if keep.Age > 0 && !keep.ByNumber {
 			first = ledger.RowsFrom(time.UnixMicro(now).Add(-keep.Age))
 		}
 		if e.most > 0 {
@@ -145,7 +148,10 @@ func (l ledgerStore) Expire(ctx context.Context, keep ledger.Retention) error {
 			return err
 		}
 	}
-	for step, life := range map[ledger.Step]time.Duration{ledger.Minute: ledger.KeepMinutes, ledger.Hour: ledger.KeepHours} {
+	if keep.ByNumber {
+		return nil
+	}
+	for step, life := range map[ledger.Step]time.Duration{ledger.Minute: ledger.KeepMinutes, minuteByRoute: ledger.KeepMinutes, ledger.Hour: ledger.KeepHours} {
 		if err := l.remove(ctx, func(q *ledgerSQL) string { return q.expireSum }, int32(step), life.Microseconds(), expireAtOnce); err != nil {
 			return err
 		}

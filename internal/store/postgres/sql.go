@@ -14,6 +14,7 @@ type sql struct {
 
 	put, read, one, beat, members, drop, claim, yield, echo string
 	keep, ended, makeRoom, chain, forget                    string // of answers
+	layTallies, endTallies, tallies                         string // of counts
 	ledger                                                  ledgerSQL
 }
 
@@ -27,6 +28,7 @@ func statements(schema string) *sql {
 		"{pages}", pgx.Identifier{schema, "evergate_pages"}.Sanitize(),
 		"{members}", pgx.Identifier{schema, "evergate_members"}.Sanitize(),
 		"{leases}", pgx.Identifier{schema, "evergate_leases"}.Sanitize(),
+		"{tallies}", pgx.Identifier{schema, "evergate_tallies"}.Sanitize(),
 		"{answers}", pgx.Identifier{schema, "evergate_answers"}.Sanitize(),
 		"{channel}", channel,
 		"{unhurried}", unhurried,
@@ -77,6 +79,16 @@ DELETE FROM {answers} USING quick WHERE at <= (SELECT at FROM edge)`),
 	SELECT a.id, a.previous, c.n + 1, c.total + a.size - 256 FROM chain c JOIN {answers} a ON a.owner = $1::text AND a.id = c.previous AND a.until > {now}
 	WHERE c.previous <> '' AND c.n < $3::integer AND c.total < $4::bigint)
 SELECT a.id, a.previous, a.body FROM chain c JOIN {answers} a ON a.owner = $1::text AND a.id = c.id ORDER BY c.n`),
-		forget: fill(`DELETE FROM {answers} WHERE owner = $1 AND id = $2`),
+		layTallies: fill(`WITH {unhurried},
+given AS (SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[]) AS g (meter, instance, version, life, body))
+INSERT INTO {tallies} AS t (meter, instance, version, at, until, body)
+SELECT meter, instance, version, {now}, {now} + life, body FROM given, quick ORDER BY 1, 2
+ON CONFLICT (meter, instance) DO UPDATE SET version = excluded.version, at = excluded.at, until = excluded.until, body = excluded.body
+	WHERE t.version <= excluded.version`),
+		// Of two that take away at once each leaves the other its rows.
+		endTallies: fill(`WITH {unhurried}
+DELETE FROM {tallies} WHERE (meter, instance) IN (SELECT meter, instance FROM {tallies} AS t, quick WHERE until < {now} ORDER BY until LIMIT 5000 FOR UPDATE OF t SKIP LOCKED)`),
+		tallies: fill(`SELECT meter, instance, version, {now} - at, body FROM {tallies} WHERE meter = ANY($1::text[]) AND until >= {now}`),
+		forget:  fill(`DELETE FROM {answers} WHERE owner = $1 AND id = $2`),
 	}
 }

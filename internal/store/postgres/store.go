@@ -30,6 +30,7 @@ type Store struct {
 	ctx   context.Context // ends with Close
 	close context.CancelCauseFunc
 
+	counts      counts
 	ledgerTurns chan struct{} // a token for each of the ledger's calls that runs
 
 	preparing chan struct{}       // holds one token while somebody looks after the schema
@@ -51,6 +52,7 @@ func Open(raw string) (*Store, error) {
 		return nil, store.Hide(err, a.hidden...)
 	}
 	s := &Store{address: a, pool: pool, preparing: make(chan struct{}, 1), ledgerTurns: make(chan struct{}, ledgerCalls)}
+	s.counts.store = s
 	s.ctx, s.close = context.WithCancelCause(context.Background())
 	return s, nil
 }

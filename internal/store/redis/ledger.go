@@ -26,14 +26,15 @@ const (
 
 // ledgerStore is the ledger under the same keys. Safe for concurrent use.
 type ledgerStore struct {
-	store *Store
-	room  int // in bytes
+	store  *Store
+	room   int // in bytes
+	groups int // of each series of sums; 0: as many as it says
 }
 
 // Ledger gives the ledger of the same server.
 //
 // Rows are found by time and by id. All other filters look at rows, the newest first: ledger.MaxLooked for a page.
-func (s *Store) Ledger() ledger.Store { return ledgerStore{s, LedgerBytes} }
+func (s *Store) Ledger() ledger.Store { return ledgerStore{store: s, room: LedgerBytes} }
 
 // line is a row on its way.
 type line struct {
@@ -114,23 +115,29 @@ func (l ledgerStore) writing(lines []line) (keys, args []string) {
 	n := l.store.names
 	keys = []string{n.ledger(), n.ledgerIDs(), n.ledgerBytes(), n.timeline(), n.sums()}
 	var requests, entries []string
-	sums := map[ledger.Step]*ledger.Totals{ledger.Minute: {}, ledger.Hour: {}}
+	var sums [len(series)]ledger.Totals
 	for _, line := range lines {
 		if line.request == nil {
 			entries = append(entries, line.row, line.body)
 			continue
 		}
 		requests = append(requests, line.row, line.id, line.body)
-		for step, totals := range sums {
-			totals.AddRow(step, line.request)
-		}
+		ledger.Fold(line.request, func(g ledger.Group, sum *ledger.Sums) {
+			for i := range series {
+				g := g
+				if series[i].byRoute {
+					g = ledger.Group{Route: g.Route}
+				}
+				sums[i].Add(series[i].step.Of(line.request.End()), g, sum)
+			}
+		})
 	}
 	var groups []string
-	for step, totals := range sums {
-		for _, row := range totals.Rows() {
-			from := bucketName(step, row.At)
+	for i := range series {
+		for _, row := range sums[i].Rows() {
+			from := bucketName(&series[i], row.At)
 			keys = append(keys, n.bucket(from))
-			groups = append(groups, from[:1], from[1:], millis(lives[step]),
+			groups = append(groups, from[:1], from[1:], millis(series[i].life),
 				pack(row.Key, row.Route, row.Model, row.Provider), numbers(&row.Sums))
 		}
 	}
@@ -142,17 +149,38 @@ func (l ledgerStore) writing(lines []line) (keys, args []string) {
 	return keys, append(args, groups...)
 }
 
-// lives are how long buckets are kept: from their beginning on where somebody expires them, else from when they were last added to.
-var lives = map[ledger.Step]time.Duration{ledger.Minute: ledger.KeepMinutes, ledger.Hour: ledger.KeepHours} //nolint:gochecknoglobals // it does not change
+// sumSeries is one kind of buckets that sums are kept in: minutes, hours, and minutes by route alone, of which an overview of a day reads a fraction.
+type sumSeries struct {
+	letter  string // that names of its buckets begin with
+	step    ledger.Step
+	byRoute bool
+	// life is how long buckets are kept: from their beginning on where somebody expires them, else from when they were last added to.
+	life time.Duration
+	// most is how many groups all its buckets have, so that memory has a bound: about 200 bytes each. The oldest buckets go.
+	most int
+}
 
-// bucketName is m or h, and the beginning in seconds since 1970: ten digits, whose order is that of time.
-func bucketName(step ledger.Step, at time.Time) string {
-	kind := "m"
-	if step == ledger.Hour {
-		kind = "h"
+//nolint:gochecknoglobals // it does not change
+var series = [...]sumSeries{
+	{letter: "m", step: ledger.Minute, life: ledger.KeepMinutes, most: 500_000},
+	{letter: "r", step: ledger.Minute, life: ledger.KeepMinutes, most: 500_000, byRoute: true},
+	{letter: "h", step: ledger.Hour, life: ledger.KeepHours, most: 1_000_000},
+}
+
+// seriesOf is the smallest one that answers a query.
+func seriesOf(q *ledger.UsageQuery, step ledger.Step) *sumSeries {
+	for i := range series {
+		if s := &series[len(series)-1-i]; s.step == step && (!s.byRoute || q.RoutesOnly()) {
+			return s
+		}
 	}
+	return nil
+}
+
+// bucketName is the letter of its series, and the beginning in seconds since 1970: ten digits, whose order is that of time.
+func bucketName(of *sumSeries, at time.Time) string {
 	digits := strconv.FormatInt(max(at.Unix(), 0), 10)
-	return kind + strings.Repeat("0", max(bucketDigits-len(digits), 0)) + digits
+	return of.letter + strings.Repeat("0", max(bucketDigits-len(digits), 0)) + digits
 }
 
 const bucketDigits = 10

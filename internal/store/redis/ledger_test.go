@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"evergate/internal/journal"
 	"evergate/internal/ledger"
 	"evergate/internal/store/storetest"
 	"evergate/internal/testkit/servers"
@@ -100,6 +101,45 @@ func TestLedgerHasBounds(t *testing.T) {
 	}
 	if got := r.Do("GET", "{evergate}:ledger-bytes"); got != "0" {
 		t.Errorf("%s bytes are counted of no rows", got)
+	}
+}
+
+// Sums have a bound: of too many groups the oldest buckets go, the newest one never.
+func TestLedgerSumsHaveBounds(t *testing.T) {
+	r := servers.StartRedis(t)
+	l := open(t, "redis://"+r.Addr()).LedgerOfGroups(25)
+	ctx := storetest.Within(t, 20*time.Second)
+	numbers := ledger.NewNumbers("a1")
+	hour := time.Now().UTC().Truncate(time.Hour)
+	for ago := range 6 {
+		var b ledger.Batch
+		for key := range 10 {
+			end := hour.Add(-time.Duration(ago) * time.Hour)
+			b.Requests = append(b.Requests, ledger.Request{Row: numbers.Row(end), Kind: ledger.KindRequest, Request: journal.Request{Key: fmt.Sprint("k", key), Route: "fast", Start: end}})
+		}
+		if err := l.Write(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		groups, hours, minutes, byRoute int
+	}{{25, 2, 2, 6}, {5, 1, 1, 5}} {
+		l := open(t, "redis://"+r.Addr()).LedgerOfGroups(c.groups)
+		if err := l.Expire(ctx, ledger.Retention{}); err != nil {
+			t.Fatal(err)
+		}
+		for name, q := range map[string]struct {
+			of   ledger.UsageQuery
+			want int
+		}{
+			"hours": {ledger.UsageQuery{Step: ledger.Hour}, c.hours}, "minutes": {ledger.UsageQuery{Step: ledger.Minute, ByKey: true}, 10 * c.minutes},
+			"by route": {ledger.UsageQuery{Step: ledger.Minute, ByRoute: true}, c.byRoute},
+		} {
+			got, err := l.Usage(ctx, q.of)
+			if err != nil || len(got) != q.want || !got[len(got)-1].At.Equal(hour) {
+				t.Errorf("%s of %d groups: %d, want %d, the newest among them; %v", name, c.groups, len(got), q.want, err)
+			}
+		}
 	}
 }
 

@@ -151,7 +151,7 @@ func (l ledgerStore) Usage(ctx context.Context, q ledger.UsageQuery) ([]ledger.U
 		return nil, err
 	}
 	step, from, below := q.Buckets(now)
-	names, err := l.buckets(ctx, step, from, below)
+	names, err := l.buckets(ctx, seriesOf(&q, step), from, below)
 	if err != nil {
 		return nil, err
 	}
@@ -180,10 +180,10 @@ func (l ledgerStore) now(ctx context.Context) (time.Time, error) {
 }
 
 // buckets are the names of those between two times.
-func (l ledgerStore) buckets(ctx context.Context, step ledger.Step, from, below time.Time) ([]string, error) {
-	lowest, highest := "["+bucketName(step, from), "("+bucketName(step, below)
+func (l ledgerStore) buckets(ctx context.Context, of *sumSeries, from, below time.Time) ([]string, error) {
+	lowest, highest := "["+bucketName(of, from), "("+bucketName(of, below)
 	if below.IsZero() {
-		highest = "(" + bucketName(step, from)[:1] + ":" // after the digits
+		highest = "(" + of.letter + ":" // after the digits
 	}
 	return call(ctx, l.store, "read the sums", func(ctx context.Context, c rueidis.Client) ([]string, error) {
 		return c.Do(ctx, c.B().Zrangebylex().Key(l.store.names.sums()).Min(lowest).Max(highest).Build()).AsStrSlice()

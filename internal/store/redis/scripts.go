@@ -31,6 +31,8 @@ var (
 	writeScript string
 	//go:embed lua/expire.lua
 	expireScript string
+	//go:embed lua/exchange.lua
+	exchangeScript string
 )
 
 // scripts are sent by their hash, and whole to a server that does not know them (any more).
@@ -38,6 +40,7 @@ type scripts struct {
 	put, read, beat, drop, claim, yield *rueidis.Lua
 	keep, chain, forget                 *rueidis.Lua // of answers
 	write, expire                       *rueidis.Lua // of the ledger
+	exchange                            *rueidis.Lua // of counts
 }
 
 func newScripts() scripts {
@@ -46,6 +49,7 @@ func newScripts() scripts {
 		drop: rueidis.NewLuaScript(dropScript), claim: rueidis.NewLuaScript(claimScript), yield: rueidis.NewLuaScript(yieldScript),
 		keep: rueidis.NewLuaScript(keepScript), chain: rueidis.NewLuaScript(chainScript), forget: rueidis.NewLuaScript(forgetScript),
 		write: rueidis.NewLuaScript(writeScript), expire: rueidis.NewLuaScript(expireScript),
+		exchange: rueidis.NewLuaScript(exchangeScript),
 	}
 }
 
@@ -66,4 +70,5 @@ func (n names) ledgerBytes() string              { return string(n) + "ledger-by
 func (n names) timeline() string                 { return string(n) + "timeline" }
 func (n names) sums() string                     { return string(n) + "sums" }
 func (n names) bucket(of string) string          { return string(n) + "sums:" + of }
+func (n names) meter(name string) string         { return string(n) + "meter:" + name }
 func (n names) channel() string                  { return string(n) + "heard" }

@@ -2,12 +2,12 @@ package sqlite
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -28,34 +28,67 @@ func (p *Pages) Ledger() ledger.Store { return p.db.Ledger() }
 // lump is how many rows one statement inserts: each has a price of its own.
 const lump = 50
 
-// sumTables are where sums are kept, and how long a bucket of each is. Days are there so that the sums of months need not be read by the hour.
-var sumTables = [...]struct {
-	name         string
-	length, keep time.Duration
-}{{"minutes", time.Minute, ledger.KeepMinutes}, {"hours", time.Hour, ledger.KeepHours}, {"days", 24 * time.Hour, ledger.KeepHours}}
-
 // Write implements ledger.Store.
 func (l *Ledger) Write(ctx context.Context, b ledger.Batch) error {
 	if len(b.Requests) == 0 && len(b.Entries) == 0 {
 		return ctx.Err()
 	}
+	rows, err := lay(b.Requests)
+	if err != nil {
+		return err
+	}
+	ready := prepareRows(rows) // before the file is locked
 	return l.db.write(ctx, func(tx *sql.Tx) error {
 		w := writing{ctx: ctx, tx: tx}
 		defer w.close()
-		if err := w.requests(b.Requests); err != nil {
+		if err := w.requests(rows, ready); err != nil {
 			return err
 		}
 		return w.entries(b.Entries)
 	})
 }
 
-// writing is one transaction that adds rows.
+// lay puts requests in order.
+func lay(requests []ledger.Request) ([]laid, error) {
+	rows := make([]laid, len(requests))
+	for i := range requests {
+		row, ok := requests[i].Row.Bytes()
+		if !ok {
+			return nil, fmt.Errorf("BUG: %q is no row", requests[i].Row)
+		}
+		rows[i] = laid{name: row, r: &requests[i]}
+	}
+	return newestFirst(rows), nil
+}
+
+// readyRows are rows as they are written.
+type readyRows struct {
+	blocks  []*block
+	minutes map[int64]ledger.Bundle
+}
+
+func prepareRows(rows []laid) readyRows {
+	ready := readyRows{seal(rows), map[int64]ledger.Bundle{}}
+	for i := range rows {
+		const minute = int64(time.Minute / time.Microsecond)
+		at := micros(rows[i].name[:])
+		at -= at % minute
+		sums := ready.minutes[at]
+		if sums == nil {
+			sums = ledger.Bundle{}
+			ready.minutes[at] = sums
+		}
+		ledger.Fold(rows[i].r, sums.Add)
+	}
+	return ready
+}
+
+// writing is one transaction that writes rows.
 type writing struct {
-	ctx    context.Context //nolint:containedctx // of one call of Write
-	tx     *sql.Tx
-	totals [len(sumTables)]ledger.Totals
-	stmts  map[string]*sql.Stmt
-	args   []any
+	ctx   context.Context //nolint:containedctx // of one call
+	tx    *sql.Tx
+	stmts map[string]*sql.Stmt
+	args  []any
 }
 
 func (w *writing) close() {
@@ -88,171 +121,151 @@ func (w *writing) do(statement string, args ...any) error {
 	return err
 }
 
+// each reads the rows of a statement.
+func (w *writing) each(statement string, args []any, read func(scan func(...any) error) error) (err error) {
+	rows, err := w.tx.QueryContext(w.ctx, statement, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := read(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 // values is a list of so many rows of so many values.
 func values(rows, columns int) string {
 	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
 	return row + strings.Repeat(", "+row, rows-1)
 }
 
-// requests adds those that are not there, what they are found by, and their sums.
-func (w *writing) requests(rows []ledger.Request) error {
-	var found []finding
-	for len(rows) > 0 {
-		n := min(len(rows), lump)
-		fresh, err := w.fresh(rows[:n])
-		if err == nil {
-			err = w.insert(fresh)
-		}
-		if err != nil {
-			return err
-		}
-		for _, f := range fresh {
-			for _, word := range f.Words() {
-				found = append(found, finding{word, f.row})
-			}
-			end := f.End()
-			ledger.Fold(f.Request, func(g ledger.Group, s *ledger.Sums) {
-				for i := range sumTables {
-					w.totals[i].Add(end.Truncate(sumTables[i].length), g, s)
-				}
-			})
-		}
-		rows = rows[n:]
-	}
-	if err := w.index(found); err != nil {
-		return err
-	}
-	for i := range sumTables {
-		if err := w.sums(sumTables[i].name, &w.totals[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// freshRow is a request that is not there.
-type freshRow struct {
-	*ledger.Request
-
-	row []byte
-}
-
-// fresh gives those of a few requests that are not there, each once. The transaction has the file's lock: no other one adds them in between.
-func (w *writing) fresh(rows []ledger.Request) (fresh []freshRow, err error) {
-	w.args = w.args[:0]
-	place := make(map[string]int, len(rows))
-	for i := range rows {
-		row, ok := rows[i].Row.Bytes()
-		if !ok {
-			return nil, fmt.Errorf("BUG: %q is no row", rows[i].Row)
-		}
-		if _, twice := place[string(row[:])]; !twice {
-			place[string(row[:])] = i
-			w.args = append(w.args, row[:])
-		}
-	}
-	there, err := w.prepare("SELECT row FROM requests WHERE row IN (?" + strings.Repeat(", ?", len(w.args)-1) + ")")
-	if err != nil {
-		return nil, err
-	}
-	found, err := there.QueryContext(w.ctx, w.args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, found.Close()) }()
-	for found.Next() {
-		var row sql.RawBytes
-		if err := found.Scan(&row); err != nil {
-			return nil, err
-		}
-		delete(place, string(row))
-	}
-	for i := range rows {
-		row, _ := rows[i].Row.Bytes()
-		if at, ok := place[string(row[:])]; ok && at == i {
-			fresh = append(fresh, freshRow{&rows[i], row[:]})
-		}
-	}
-	return fresh, found.Err()
-}
-
-func (w *writing) insert(rows []freshRow) error {
+// requests adds those that are not there, and their sums. The transaction has the file's lock: no other one adds them in between.
+func (w *writing) requests(rows []laid, ready readyRows) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	w.args = w.args[:0]
-	size := 0
-	for i := range rows {
-		size += 512 + 96*len(rows[i].Trail)
+	there, err := w.there(rows)
+	if err != nil {
+		return err
 	}
-	buf := make([]byte, 0, size)
-	for i := range rows {
-		from := len(buf)
-		buf = ledger.AppendRequest(buf, rows[i].Request)
-		w.args = append(w.args, rows[i].row, buf[from:len(buf):len(buf)])
+	if len(there) > 0 {
+		rows = slices.DeleteFunc(slices.Clone(rows), func(l laid) bool { return there[l.name] })
+		ready = prepareRows(rows)
 	}
-	return w.do("INSERT INTO requests (row, body) VALUES "+values(len(rows), 2), w.args...)
+	for _, b := range ready.blocks {
+		if err := w.insert(b); err != nil {
+			return err
+		}
+	}
+	return w.freshSums(ready.minutes)
 }
 
-// finding is a word by which a row is found.
-type finding struct {
-	word string
-	row  []byte
+// there gives the names of those rows that the file has.
+func (w *writing) there(rows []laid) (map[name]bool, error) {
+	var out map[name]bool
+	newest, oldest := micros(rows[0].name[:]), micros(rows[len(rows)-1].name[:])
+	err := w.each(`SELECT d.names FROM blocks b CROSS JOIN block_bodies d ON d.id = b.id WHERE b.id >= ? AND b.oldest <= ?`, []any{oldest << 8, newest},
+		func(scan func(...any) error) error {
+			var names sql.RawBytes
+			if err := scan(&names); err != nil {
+				return err
+			}
+			for i := range rows {
+				if findName(names, rows[i].name[:]) >= 0 {
+					if out == nil {
+						out = map[name]bool{}
+					}
+					out[rows[i].name] = true
+				}
+			}
+			return nil
+		})
+	return out, err
 }
 
-// inOrder puts words in the order of their index, so that no page of it is needed again and again.
-func inOrder(found []finding) {
-	slices.SortFunc(found, func(a, b finding) int { return cmp.Or(strings.Compare(a.word, b.word), bytes.Compare(a.row, b.row)) })
+// findName says where in a block a row is, by the names of its rows; -1: nowhere.
+func findName(names, row []byte) int {
+	n := len(names) / 16
+	if n == 0 || bytes.Compare(row, names[:16]) > 0 || bytes.Compare(row, names[16*(n-1):]) < 0 {
+		return -1
+	}
+	at := sort.Search(n, func(i int) bool { return bytes.Compare(names[16*i:16*i+16], row) <= 0 })
+	if at < n && bytes.Equal(names[16*at:16*at+16], row) {
+		return at
+	}
+	return -1
 }
 
-// index enters what requests are found by.
-func (w *writing) index(found []finding) error {
-	inOrder(found)
-	for some := range slices.Chunk(found, 2*lump) {
+// insert adds a block, and what its rows are found by.
+func (w *writing) insert(b *block) error {
+	id := b.newest << 8
+	if err := w.each(`SELECT id FROM blocks WHERE id >= ? ORDER BY id LIMIT 10000`, []any{id}, func(scan func(...any) error) error {
+		var taken int64
+		err := scan(&taken)
+		if taken == id { // the first that is free
+			id++
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := w.do(`INSERT INTO blocks (id, oldest, rows, bytes) VALUES (?, ?, ?, ?)`, id, b.oldest, b.rows, len(b.body)); err != nil {
+		return err
+	}
+	if err := w.do(`INSERT INTO block_bodies (id, ids, names, words, body) VALUES (?, ?, ?, ?, ?)`, id, b.ids, b.names, append([]byte{}, packWords(b.words)...), b.body); err != nil {
+		return err
+	}
+	for some := range slices.Chunk(b.words, lump) {
 		w.args = w.args[:0]
 		for i := range some {
-			w.args = append(w.args, some[i].word, some[i].row)
+			w.args = append(w.args, some[i].word, id, some[i].which(b.rows))
 		}
-		if err := w.do("INSERT INTO request_words (word, row) VALUES "+values(len(some), 2), w.args...); err != nil {
+		if err := w.do(`INSERT INTO block_words (word, block, which) VALUES `+values(len(some), 3), w.args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sums adds totals to a table of them.
-func (w *writing) sums(table string, totals *ledger.Totals) error {
-	statement := upsert(table)
-	for _, row := range totals.Rows() {
-		if row.Sums == (ledger.Sums{}) {
-			continue
-		}
-		w.args = append(w.args[:0], row.At.UnixMicro(), row.Key, row.Route, row.Model, row.Provider)
-		for _, n := range row.Sums.Numbers() {
-			w.args = append(w.args, *n)
-		}
-		if err := w.do(statement, w.args...); err != nil {
+// remove takes a block away.
+func (w *writing) remove(id int64) error {
+	var words []byte
+	if err := w.tx.QueryRowContext(w.ctx, `SELECT words FROM block_bodies WHERE id = ?`, id).Scan(&words); err != nil {
+		return err
+	}
+	for _, word := range unpackWords(words) {
+		if err := w.do(`DELETE FROM block_words WHERE word = ? AND block = ?`, word, id); err != nil {
 			return err
 		}
 	}
-	return nil
+	if err := w.do(`DELETE FROM block_bodies WHERE id = ?`, id); err != nil {
+		return err
+	}
+	return w.do(`DELETE FROM blocks WHERE id = ?`, id)
 }
 
-// largest is what a column holds at most. A sum stays there: an upstream may say any number, and SQLite would go on in floating point.
-const largest = "9223372036854775807"
-
-func upsert(table string) string {
-	names := ledger.SumNames()
-	var b strings.Builder
-	b.WriteString("INSERT INTO " + table + " (at, key, route, model, provider, " + strings.Join(names[:], ", ") + ") VALUES " +
-		values(1, 5+len(names)) + " ON CONFLICT DO UPDATE SET ")
-	for i, n := range names {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(n + " = min(" + n + ", " + largest + " - excluded." + n + ") + excluded." + n)
+// rowsOf reads the rows of a block, so that they can be laid into another one.
+func (w *writing) rowsOf(id int64) (rows []laid, err error) {
+	var names, body []byte
+	if err := w.tx.QueryRowContext(w.ctx, `SELECT names, body FROM block_bodies WHERE id = ?`, id).Scan(&names, &body); err != nil {
+		return nil, err
 	}
-	return b.String()
+	eachRow(body, func(at int, row []byte) bool {
+		if 16*at+16 > len(names) {
+			return false
+		}
+		l := laid{body: row}
+		copy(l.name[:], names[16*at:])
+		if r, err := ledger.DecodeListed(row); err == nil { // else nobody finds it any more, and it goes with the others
+			l.r = r
+		}
+		rows = append(rows, l)
+		return true
+	})
+	return rows, nil
 }
 
 func (w *writing) entries(entries []ledger.Entry) error {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -18,11 +19,13 @@ func TestExpiredRowsLeaveNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	numbers := ledger.NewNumbers("a1")
 	var b ledger.Batch
-	words := 0
+	words := map[string]bool{}
 	for n := range 1100 {
 		row := pastRow(r, numbers, time.Now(), n, 1100)
 		if n >= 1000 {
-			words += len(row.Words())
+			for _, word := range row.Words() {
+				words[word] = true
+			}
 		}
 		b.Requests = append(b.Requests, row)
 	}
@@ -33,11 +36,17 @@ func TestExpiredRowsLeaveNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var requests, found int
-	if err := db.reader.QueryRow(`SELECT (SELECT count(*) FROM requests), (SELECT count(*) FROM request_words)`).Scan(&requests, &found); err != nil {
+	if err := db.reader.QueryRow(`SELECT (SELECT sum(rows) FROM blocks), (SELECT count(*) FROM block_words)`).Scan(&requests, &found); err != nil {
 		t.Fatal(err)
 	}
-	if requests != 100 || found != words {
-		t.Errorf("%d rows and %d words are left, want 100 and %d", requests, found, words)
+	if requests != 100 || found != len(words) {
+		t.Errorf("%d rows and %d words are left, want 100 and %d", requests, found, len(words))
+	}
+	if err := l.Expire(t.Context(), ledger.Retention{Age: time.Nanosecond}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.reader.QueryRow(`SELECT (SELECT count(*) FROM blocks) + (SELECT count(*) FROM block_bodies), (SELECT count(*) FROM block_words)`).Scan(&requests, &found); err != nil || requests+found != 0 {
+		t.Errorf("%d blocks and %d words of no row are left, %v", requests, found, err)
 	}
 }
 
@@ -46,16 +55,17 @@ func TestLedgerQueriesUseIndexes(t *testing.T) {
 	t.Parallel()
 	db := openDB(t, newPath(t), defaults(t))
 	for _, query := range []string{
-		`SELECT body FROM requests WHERE row >= x'00' AND row < x'ff' ORDER BY row DESC`,
-		`SELECT r.body FROM request_words w CROSS JOIN requests r ON r.row = w.row WHERE w.word = 'k:a' AND w.row >= x'00' AND w.row < x'ff'
-			AND EXISTS (SELECT 1 FROM request_words o WHERE o.word = 'p:b' AND o.row = w.row) ORDER BY w.row DESC`,
+		(&reading{}).walker(&ledger.RequestQuery{}, false).statement,
+		(&reading{}).walker(&ledger.RequestQuery{ID: "a"}, false).statement,
+		(&reading{}).walker(&ledger.RequestQuery{ID: "a", Key: "b", Drill: "c", Failed: true, Status: 400, Route: "d", Provider: "e"}, false).statement,
+		`SELECT id FROM blocks WHERE oldest < 5 ORDER BY oldest LIMIT 4`,
 		`SELECT row, body FROM entries WHERE row >= x'00' AND row < x'ff' ORDER BY row DESC`,
 		`SELECT row, body FROM entries WHERE row >= x'00' AND row < x'ff' AND kind = 'guard' ORDER BY row DESC`,
 		`SELECT row, body FROM entries WHERE row >= x'00' AND row < x'ff' AND provider = 'a' AND provider <> '' ORDER BY row DESC`,
 		`SELECT row, body FROM entries WHERE row >= x'00' AND row < x'ff' AND request = 'a' AND request <> '' ORDER BY row DESC`,
-		`SELECT * FROM hours WHERE at >= 1 AND at < 2`,
+		`SELECT at, body FROM hours WHERE at >= 1 AND at < 2`,
 	} {
-		rows, err := db.reader.Query("EXPLAIN QUERY PLAN " + query)
+		rows, err := db.reader.Query("EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +112,7 @@ func TestLedgerFileHasBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		var used, length, rows int
-		if err := db.reader.QueryRow(`SELECT (page_count - freelist_count) * 4096, page_count * 4096, (SELECT count(*) FROM requests)
+		if err := db.reader.QueryRow(`SELECT (page_count - freelist_count) * 4096, page_count * 4096, (SELECT sum(rows) FROM blocks)
 			FROM pragma_page_count, pragma_freelist_count`).Scan(&used, &length, &rows); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +127,7 @@ func TestLedgerFileHasBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows int
-	if err := db.reader.QueryRow(`SELECT count(*) FROM requests`).Scan(&rows); err != nil || rows != leastRows {
+	if err := db.reader.QueryRow(`SELECT sum(rows) FROM blocks`).Scan(&rows); err != nil || rows != leastRows {
 		t.Errorf("%d rows, %v", rows, err)
 	}
 	t.Logf("the file had %d bytes", longest)
@@ -140,7 +150,20 @@ func TestUnreadableRowsHideNothing(t *testing.T) {
 	if err := l.Write(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.writer.Exec(`UPDATE requests SET body = x'ff' WHERE row IN (SELECT row FROM requests ORDER BY row LIMIT 5); UPDATE entries SET body = x'ff' WHERE rowid < 6`); err != nil {
+	if _, err := db.writer.Exec(`UPDATE entries SET body = x'ff' WHERE rowid < 6`); err != nil {
+		t.Fatal(err)
+	}
+	var body []byte
+	if err := db.reader.QueryRow(`SELECT body FROM block_bodies`).Scan(&body); err != nil {
+		t.Fatal(err)
+	}
+	eachRow(body, func(at int, row []byte) bool {
+		if at >= 15 {
+			row[0] = 0xff
+		}
+		return true
+	})
+	if _, err := db.writer.Exec(`UPDATE block_bodies SET body = ?`, body); err != nil {
 		t.Fatal(err)
 	}
 	for _, q := range []ledger.RequestQuery{{}, {Key: "alice"}, {Key: "alice", Limit: 3}} {
@@ -214,11 +237,38 @@ func TestLedgerFileDropsOldEntriesFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	var used, requests, entries int
-	if err := db.reader.QueryRow(`SELECT (page_count - freelist_count) * 4096, (SELECT count(*) FROM requests), (SELECT count(*) FROM entries)
+	if err := db.reader.QueryRow(`SELECT (page_count - freelist_count) * 4096, (SELECT sum(rows) FROM blocks), (SELECT count(*) FROM entries)
 		FROM pragma_page_count, pragma_freelist_count`).Scan(&used, &requests, &entries); err != nil {
 		t.Fatal(err)
 	}
 	if used > 2<<20 || requests != 1200 || entries < leastRows || entries >= 5000 {
 		t.Errorf("%d bytes, %d requests, %d entries", used, requests, entries)
+	}
+}
+
+// TestBrokenBlockExpires: a block whose names are lost holds nothing up, and nobody.
+func TestBrokenBlockExpires(t *testing.T) {
+	t.Parallel()
+	db := openDB(t, newPath(t), defaults(t))
+	l := db.Ledger()
+	r := rand.New(rand.NewPCG(1, 2))
+	numbers := ledger.NewNumbers("a1")
+	for n := range 3 {
+		if err := l.Write(t.Context(), ledger.Batch{Requests: []ledger.Request{pastRow(r, numbers, time.Now(), n, 3)}}); err != nil {
+			t.Fatal(err)
+		}
+		if n < 2 {
+			if _, err := db.writer.Exec([]string{`UPDATE block_bodies SET names = x''`, `UPDATE block_bodies SET names = x'01' WHERE id = (SELECT max(id) FROM blocks)`}[n]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := l.Expire(ctx, ledger.Retention{Requests: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := l.requests(t.Context()); n != 1 || err != nil {
+		t.Errorf("%d rows are left, %v", n, err)
 	}
 }

@@ -1,60 +1,61 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math"
+	"strconv"
 	"strings"
-	"time"
 
 	"evergate/internal/ledger"
-)
-
-// How a query is kept within its time whatever it asks for.
-const (
-	// sample is how many rows tell which of several words is the rarest.
-	sample = 1000
-	// looked is how many rows of the rarest word are held against the other words for one page.
-	looked = 20_000
-	// begin is how many rows may have an id of some beginning, so that they are all read.
-	begin = 2000
 )
 
 // Requests implements ledger.Store.
 func (l *Ledger) Requests(ctx context.Context, q ledger.RequestQuery) (page ledger.RequestPage, err error) {
 	defer func() { err = explain(ctx, l.db.path, err) }()
-	from, below := span(q.Bounds())
-	words := q.Words()
-	if q.ID != "" {
-		few, err := l.few(ctx, q.ID)
-		if err != nil {
-			return page, err
+	err = l.read(ctx, func(r *reading) error {
+		looked, last := 0, ledger.Row("")
+		floor, err := r.walk(&q, func(row *ledger.Request) bool {
+			if len(page.Requests) == q.Size() || looked == ledger.MaxLooked {
+				page.Next = last
+				return false
+			}
+			looked, last = looked+1, row.Row
+			if q.Matches(row) {
+				page.Requests = append(page.Requests, *row)
+			}
+			return true
+		})
+		if page.Next == "" {
+			page.Next = floor
 		}
-		if few {
-			return l.page(ctx, &q, `
-				SELECT r.body FROM request_words w CROSS JOIN requests r ON r.row = w.row
-				WHERE w.word >= ? AND w.word < ? AND w.row >= ? AND w.row < ? ORDER BY w.row DESC`,
-				append(prefix(ledger.WordOfID(q.ID)), from, below), "")
+		return err
+	})
+	return page, err
+}
+
+// Request implements ledger.Store.
+func (l *Ledger) Request(ctx context.Context, id string) (found *ledger.Request, ok bool, err error) {
+	defer func() { err = explain(ctx, l.db.path, err) }()
+	err = l.read(ctx, func(r *reading) error {
+		if row, is := ledger.Row(id).Bytes(); is {
+			found, err = r.named(row[:])
 		}
-	}
-	if len(words) == 0 {
-		return l.page(ctx, &q, `SELECT body FROM requests WHERE row >= ? AND row < ? ORDER BY row DESC`, []any{from, below}, "")
-	}
-	floor := ledger.Row("")
-	if len(words) > 1 {
-		if from, floor, err = l.drive(ctx, words, from, below); err != nil {
-			return page, err
+		if found != nil || err != nil || id == "" {
+			return err
 		}
-	}
-	statement := `SELECT r.body FROM request_words w CROSS JOIN requests r ON r.row = w.row WHERE w.word = ? AND w.row >= ? AND w.row < ?` +
-		strings.Repeat(` AND EXISTS (SELECT 1 FROM request_words o WHERE o.word = ? AND o.row = w.row)`, len(words)-1) + ` ORDER BY w.row DESC`
-	args := []any{words[0], from, below}
-	for _, w := range words[1:] {
-		args = append(args, w)
-	}
-	return l.page(ctx, &q, statement, args, floor)
+		q := ledger.RequestQuery{ID: id, Kind: ledger.AnyKind}
+		w := r.walker(&q, true)
+		w.decode = ledger.DecodeRequest
+		_, err = w.walk(func(row *ledger.Request) bool {
+			found = row
+			return false
+		})
+		return err
+	})
+	return found, found != nil, err
 }
 
 // span is bounds as the columns have them.
@@ -69,104 +70,319 @@ func span(from, below ledger.Row) (lo, hi []byte) {
 	return lo, hi
 }
 
-// prefix is between what all words of a beginning are.
-func prefix(s string) []any { return []any{s, s + "\U0010ffff"} }
-
-// few says whether the ids of a beginning are few.
-func (l *Ledger) few(ctx context.Context, id string) (bool, error) {
-	var n int
-	err := l.db.reader.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM request_words WHERE word >= ? AND word < ? LIMIT ?)`,
-		append(prefix(ledger.WordOfID(id)), begin+1)...).Scan(&n)
-	return n <= begin, err
+// reading is one view of the file: what others write meanwhile it does not see.
+type reading struct {
+	ctx context.Context //nolint:containedctx // of one call
+	tx  *sql.Tx
 }
 
-// drive puts the rarest word in front and gives how far back its rows are looked at for one page; an empty floor: all of them.
-func (l *Ledger) drive(ctx context.Context, words []string, from, below []byte) (lo []byte, floor ledger.Row, err error) {
-	const nth = `SELECT row FROM request_words WHERE word = ? AND row >= ? AND row < ? ORDER BY row DESC LIMIT 1 OFFSET ?`
-	var rarest string // the row, as bytes
-	for i, w := range words {
-		var row []byte
-		switch err := l.db.reader.QueryRowContext(ctx, nth, w, from, below, sample).Scan(&row); {
-		case errors.Is(err, sql.ErrNoRows):
-			words[0], words[i] = words[i], words[0]
-			return from, "", nil
-		case err != nil:
-			return nil, "", err
-		case rarest == "" || string(row) < rarest:
-			rarest = string(row)
-			words[0], words[i] = words[i], words[0]
-		}
-	}
-	var row []byte
-	switch err := l.db.reader.QueryRowContext(ctx, nth, words[0], from, below, looked-1).Scan(&row); {
-	case errors.Is(err, sql.ErrNoRows):
-		return from, "", nil
-	case err != nil:
-		return nil, "", err
-	}
-	return row, ledger.RowOf(row), nil
-}
-
-// page reads rows until it has what was asked for. floor is the Next of a page that came to the end of what it may look at.
-func (l *Ledger) page(ctx context.Context, q *ledger.RequestQuery, statement string, args []any, floor ledger.Row) (page ledger.RequestPage, err error) {
-	n, last := 0, ledger.Row("")
-	whole, err := l.each(ctx, statement, args, ledger.DecodeListed, func(r *ledger.Request) bool {
-		if len(page.Requests) == q.Size() || n == ledger.MaxLooked {
-			page.Next = last
-			return false
-		}
-		n, last = n+1, r.Row
-		if q.Matches(r) {
-			page.Requests = append(page.Requests, *r)
-		}
-		return true
-	})
-	if !whole && err == nil {
-		return page, nil
-	}
-	page.Next = floor
-	return page, err
-}
-
-// decoding reads a row, with its body or without.
-type decoding = func([]byte) (*ledger.Request, error)
-
-// each reads requests until visit says no; whole: it came to the end.
-func (l *Ledger) each(ctx context.Context, statement string, args []any, decode decoding, visit func(*ledger.Request) bool) (whole bool, err error) {
-	rows, err := l.db.reader.QueryContext(ctx, statement, args...)
+func (l *Ledger) read(ctx context.Context, work func(r *reading) error) error {
+	tx, err := l.db.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return false, err
+		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var body sql.RawBytes
-		if err := rows.Scan(&body); err != nil {
-			return false, err
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	return work(&reading{ctx, tx})
+}
+
+// each reads the rows of a statement.
+func (r *reading) each(statement string, args []any, read func(scan func(...any) error) error) error {
+	w := writing{ctx: r.ctx, tx: r.tx}
+	return w.each(statement, args, read)
+}
+
+// named gives the row of a name; nil: it is not there.
+func (r *reading) named(row []byte) (found *ledger.Request, err error) {
+	var in int64
+	place := -1
+	if err := r.each(`SELECT d.id, d.names FROM blocks b CROSS JOIN block_bodies d ON d.id = b.id WHERE b.id >= ? AND b.oldest <= ?`, []any{micros(row) << 8, micros(row)},
+		func(scan func(...any) error) error {
+			var id int64
+			var names sql.RawBytes
+			err := scan(&id, &names)
+			if at := findName(names, row); at >= 0 {
+				in, place = id, at
+			}
+			return err
+		}); err != nil || place < 0 {
+		return nil, err
+	}
+	var body []byte
+	if err := r.tx.QueryRowContext(r.ctx, `SELECT body FROM block_bodies WHERE id = ?`, in).Scan(&body); err != nil {
+		return nil, err
+	}
+	eachRow(body, func(at int, row []byte) bool {
+		if at == place {
+			if r, err := ledger.DecodeRequest(row); err == nil { // else it is of a newer program, or broken
+				found = r
+			}
 		}
-		r, err := decode(body)
+		return at < place
+	})
+	return found, nil
+}
+
+// How a query is kept within its time whatever it asks for.
+const (
+	// passed is how many blocks are passed over for one page because none of their rows has all the words.
+	passed = 20_000
+	// fewest and most are how many blocks are asked for at once.
+	fewest, most = 4, 512
+)
+
+// candidate is a block that may have wanted rows.
+type candidate struct {
+	id   int64
+	rows rowSet
+}
+
+// walker gives the rows that may be wanted, the newest first. Blocks overlap where several instances wrote at once, or late: those whose newest row
+// is not older than the next one to give are open together.
+type walker struct {
+	*reading
+
+	q         *ledger.RequestQuery
+	whole     bool // q.ID is a whole id
+	decode    func([]byte) (*ledger.Request, error)
+	words     []string
+	from      []byte
+	below     []byte
+	statement string
+
+	bound   int64 // blocks that are not yet read have ids below it
+	ended   bool
+	size    int
+	passing int
+	next    []candidate
+	open    []*opened
+}
+
+// opened is a block of which rows are given.
+type opened struct {
+	body []byte
+	at   int
+	rows rowSet
+}
+
+func (r *reading) walker(q *ledger.RequestQuery, whole bool) *walker {
+	w := &walker{reading: r, q: q, whole: whole, decode: ledger.DecodeListed, words: q.Words(), bound: math.MaxInt64, size: fewest}
+	w.from, w.below = span(q.Bounds())
+	var b strings.Builder
+	b.WriteString("SELECT b.id, b.rows")
+	if q.ID != "" {
+		b.WriteString(", d.ids")
+	} else {
+		b.WriteString(", NULL")
+	}
+	b.WriteString(strings.Repeat(", NULL", max(1-len(w.words), 0)))
+	for i := range w.words {
+		b.WriteString(", " + alias(i) + ".which")
+	}
+	b.WriteString(" FROM ")
+	on := "b.id"
+	for i := range w.words {
+		if i > 0 {
+			b.WriteString(" CROSS JOIN ")
+		}
+		b.WriteString("block_words " + alias(i))
+		if i > 0 {
+			b.WriteString(" ON " + alias(i) + ".word = ? AND " + alias(i) + ".block = w0.block")
+		}
+		on = "w0.block"
+	}
+	if len(w.words) > 0 {
+		b.WriteString(" CROSS JOIN blocks b ON b.id = w0.block")
+	} else {
+		b.WriteString("blocks b")
+	}
+	if q.ID != "" {
+		b.WriteString(" CROSS JOIN block_bodies d ON d.id = b.id")
+	}
+	b.WriteString(" WHERE ")
+	if len(w.words) > 0 {
+		b.WriteString("w0.word = ? AND ")
+	}
+	b.WriteString(on + " >= ? AND " + on + " < ? AND b.oldest <= ? ORDER BY " + on + " DESC LIMIT ?")
+	w.statement = b.String()
+	return w
+}
+
+func alias(i int) string { return "w" + strconv.Itoa(i) }
+
+// walk gives the rows of a query, each with all its words, until visit says no. floor is where to go on if it has passed over as many as it may; else it is empty.
+func (r *reading) walk(q *ledger.RequestQuery, visit func(*ledger.Request) bool) (floor ledger.Row, err error) {
+	return r.walker(q, false).walk(visit)
+}
+
+func (w *walker) walk(visit func(*ledger.Request) bool) (floor ledger.Row, err error) {
+	for {
+		newest := w.newest()
+		for newest < 0 || w.upTo() >= micros(w.open[newest].name()) {
+			at := w.upTo()
+			if at < 0 {
+				break
+			}
+			if len(w.next) == 0 {
+				if w.passing >= passed {
+					if floor, ok := w.rest(); ok {
+						return floor, nil
+					}
+				}
+				if err := w.more(); err != nil {
+					return "", err
+				}
+				continue
+			}
+			if err := w.openNext(); err != nil {
+				return "", err
+			}
+			newest = w.newest()
+		}
+		if newest < 0 {
+			return "", nil
+		}
+		o := w.open[newest]
+		row, err := w.decode(o.body[4 : 4+o.length()])
+		if o.advance(w); len(o.body) == 0 {
+			w.open[newest] = w.open[len(w.open)-1]
+			w.open = w.open[:len(w.open)-1]
+		}
 		if err != nil {
 			continue // of a newer program, or broken: it must not hide the others
 		}
-		if !visit(r) {
-			return false, nil
+		if !visit(row) {
+			return "", nil
 		}
 	}
-	return true, rows.Err()
 }
 
-// Request implements ledger.Store.
-func (l *Ledger) Request(ctx context.Context, id string) (found *ledger.Request, ok bool, err error) {
-	defer func() { err = explain(ctx, l.db.path, err) }()
-	take := func(r *ledger.Request) bool { found = r; return false }
-	if row, is := ledger.Row(id).Bytes(); is {
-		_, err = l.each(ctx, `SELECT body FROM requests WHERE row = ?`, []any{row[:]}, ledger.DecodeRequest, take)
+// upTo is the time of the newest row that a block may have which is not open; -1: there is none.
+func (w *walker) upTo() int64 {
+	switch {
+	case len(w.next) > 0:
+		return w.next[0].id >> 8
+	case w.ended:
+		return -1
 	}
-	if found == nil && err == nil {
-		_, err = l.each(ctx, `
-			SELECT r.body FROM request_words w CROSS JOIN requests r ON r.row = w.row WHERE w.word = ? ORDER BY w.row DESC LIMIT 1`,
-			[]any{ledger.WordOfID(id)}, ledger.DecodeRequest, take)
+	return w.bound >> 8
+}
+
+// rest is where a page that ends here goes on; false: it would not bring its reader on. Of all blocks that were passed every row was given.
+func (w *walker) rest() (ledger.Row, bool) {
+	_, below := w.q.Bounds()
+	floor := ledger.RowsFrom(moment(w.bound>>8 + 1))
+	return floor, len(w.open) == 0 && !w.whole && (below == "" || floor < below)
+}
+
+// more reads the next candidates.
+func (w *walker) more() error {
+	args := make([]any, 0, len(w.words)+4)
+	for i := 1; i < len(w.words); i++ {
+		args = append(args, w.words[i])
 	}
-	return found, found != nil, err
+	if len(w.words) > 0 {
+		args = append(args, w.words[0])
+	}
+	until := int64(math.MaxInt64)
+	if len(w.below) == 16 {
+		until = micros(w.below)
+	}
+	from := int64(0)
+	if len(w.from) == 16 {
+		from = micros(w.from) << 8
+	}
+	args = append(args, from, w.bound, until, w.size)
+	n := 0
+	which := make([]sql.RawBytes, max(len(w.words), 1))
+	var ids sql.RawBytes
+	c := candidate{}
+	var rows int
+	into := []any{&c.id, &rows, &ids}
+	for i := range which {
+		into = append(into, &which[i])
+	}
+	err := w.each(w.statement, args, func(scan func(...any) error) error {
+		if err := scan(into...); err != nil {
+			return err
+		}
+		n++
+		w.bound = c.id
+		if w.q.ID != "" && !mayHave(ids, w.q.ID, w.whole) {
+			w.passing++
+			return nil
+		}
+		c.rows = allOf(min(rows, blockRows))
+		for i := range w.words {
+			c.rows.only(which[i])
+		}
+		if c.rows.empty() {
+			w.passing++
+			return nil
+		}
+		w.next = append(w.next, c)
+		return nil
+	})
+	w.ended = n < w.size
+	w.size = min(2*w.size, most)
+	return err
+}
+
+// openNext opens the next candidate.
+func (w *walker) openNext() error {
+	c := w.next[0]
+	w.next = w.next[1:]
+	o := &opened{rows: c.rows, at: -1}
+	if err := w.tx.QueryRowContext(w.ctx, `SELECT body FROM block_bodies WHERE id = ?`, c.id).Scan(&o.body); err != nil {
+		return err
+	}
+	if o.advance(w); len(o.body) > 0 {
+		w.open = append(w.open, o)
+	}
+	return nil
+}
+
+func (o *opened) length() int {
+	return int(o.body[0])<<24 | int(o.body[1])<<16 | int(o.body[2])<<8 | int(o.body[3])
+}
+
+func (o *opened) name() []byte { return o.body[5:21] }
+
+// advance goes to the next row that may be wanted; without one the body is empty.
+func (o *opened) advance(w *walker) {
+	for {
+		if o.at >= 0 {
+			o.body = o.body[4+o.length():]
+		}
+		o.at++
+		if len(o.body) < 21 || o.at >= 64*len(o.rows) || o.length() > len(o.body)-4 {
+			break
+		}
+		name := o.name()
+		if bytes.Compare(name, w.from) < 0 {
+			break
+		}
+		if !o.rows.has(o.at) || bytes.Compare(name, w.below) >= 0 {
+			continue
+		}
+		if w.q.ID == "" {
+			return
+		}
+		if id := ledger.IDOf(o.body[4 : 4+o.length()]); w.whole && string(id) == w.q.ID || !w.whole && strings.HasPrefix(string(id), w.q.ID) {
+			return
+		}
+	}
+	o.body = nil
+}
+
+// newest is the open block that has the next row; -1: none is open.
+func (w *walker) newest() int {
+	best := -1
+	for i, o := range w.open {
+		if best < 0 || bytes.Compare(o.name(), w.open[best].name()) > 0 {
+			best = i
+		}
+	}
+	return best
 }
 
 // Timeline implements ledger.Store.
@@ -220,125 +436,4 @@ func (l *Ledger) Timeline(ctx context.Context, q ledger.TimelineQuery) (page led
 		}
 	}
 	return page, rows.Err()
-}
-
-// Usage implements ledger.Store.
-func (l *Ledger) Usage(ctx context.Context, q ledger.UsageQuery) (out []ledger.UsageRow, err error) {
-	defer func() { err = explain(ctx, l.db.path, err) }()
-	if q.Drill != "" {
-		return l.drilled(ctx, &q)
-	}
-	out, err = l.usage(ctx, &q, "sum(%s)")
-	if err != nil && strings.Contains(err.Error(), "integer overflow") { // of numbers that an upstream made up: then about right, and the largest number at most
-		return l.usage(ctx, &q, "CAST(total(%s) AS INTEGER)")
-	}
-	return out, err
-}
-
-// usage adds up buckets; sum is how a column is.
-func (l *Ledger) usage(ctx context.Context, q *ledger.UsageQuery, sum string) (out []ledger.UsageRow, err error) {
-	names := ledger.SumNames()
-	for i, n := range names {
-		names[i] = fmt.Sprintf(sum, n)
-	}
-	columns := []string{"0", "''", "''", "''", "''"}
-	if q.Step != ledger.Whole {
-		columns[0] = "at"
-	}
-	only, wanted := "", []any(nil)
-	for i, by := range [...]struct {
-		on         bool
-		name, want string
-	}{{q.ByKey, "key", q.Key}, {q.ByRoute, "route", q.Route}, {q.ByModel, "model", q.Model}, {q.ByProvider, "provider", q.Provider}} {
-		if by.on {
-			columns[i+1] = by.name
-		}
-		if by.want != "" {
-			only, wanted = only+" AND "+by.name+" = ?", append(wanted, by.want)
-		}
-	}
-	var parts []string
-	var args []any
-	for _, p := range l.buckets(q) {
-		parts = append(parts, `SELECT * FROM `+p.table+` WHERE at >= ? AND at < ?`+only)
-		args = append(append(args, p.from, p.below), wanted...)
-	}
-	rows, err := l.db.reader.QueryContext(ctx, `SELECT `+strings.Join(columns, ", ")+`, `+strings.Join(names[:], `, `)+` FROM (`+ //nolint:gosec // names and signs of ours
-		strings.Join(parts, " UNION ALL ")+`) GROUP BY 1, 2, 3, 4, 5`, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var row ledger.UsageRow
-		var at int64
-		into := []any{&at, &row.Key, &row.Route, &row.Model, &row.Provider}
-		for _, n := range row.Numbers() {
-			into = append(into, n)
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-		if at != 0 {
-			row.At = moment(at)
-		}
-		out = append(out, row)
-	}
-	ledger.SortUsage(out)
-	return out, rows.Err()
-}
-
-// stretch is a time for which one table has the sums.
-type stretch struct {
-	table       string
-	from, below int64
-}
-
-// buckets says which tables have the sums that a query wants: of a long time the days, and hours for what of a day is wanted at its ends.
-func (l *Ledger) buckets(q *ledger.UsageQuery) []stretch {
-	step, from, below := q.Buckets(l.db.now())
-	whole := stretch{"minutes", -1, math.MaxInt64}
-	if !from.IsZero() {
-		whole.from = from.UnixMicro()
-	}
-	if !below.IsZero() {
-		whole.below = below.UnixMicro()
-	}
-	if step == ledger.Minute {
-		return []stretch{whole}
-	}
-	whole.table = "hours"
-	if q.Step != ledger.Whole {
-		return []stretch{whole}
-	}
-	const day = int64(24 * time.Hour / time.Microsecond)
-	days := stretch{"days", whole.from, whole.below}
-	if whole.from > 0 {
-		days.from = (whole.from + day - 1) / day * day
-	}
-	if whole.below < math.MaxInt64 {
-		days.below = max(whole.below, 0) / day * day
-	}
-	if days.from >= days.below {
-		return []stretch{whole}
-	}
-	return []stretch{{"hours", whole.from, days.from}, days, {"hours", days.below, whole.below}}
-}
-
-// drilled sums rows.
-func (l *Ledger) drilled(ctx context.Context, q *ledger.UsageQuery) ([]ledger.UsageRow, error) {
-	wanted := ledger.RequestQuery{From: q.From, To: q.To, Drill: q.Drill, Kind: ledger.AnyKind}
-	from, below := span(wanted.Bounds())
-	var totals ledger.Totals
-	n := 0
-	_, err := l.each(ctx, `
-		SELECT r.body FROM request_words w CROSS JOIN requests r ON r.row = w.row WHERE w.word = ? AND w.row >= ? AND w.row < ? ORDER BY w.row DESC`,
-		[]any{wanted.Words()[0], from, below}, ledger.DecodeListed, func(r *ledger.Request) bool {
-			if wanted.Matches(r) {
-				totals.AnswerRow(q, r)
-				n++
-			}
-			return n < ledger.MaxDrilled
-		})
-	return totals.Rows(), err
 }

@@ -14,6 +14,8 @@ import (
 type Pages struct {
 	db   *DB
 	owns bool // closing it closes the file
+
+	counts counts
 }
 
 var _ replica.Store = (*Pages)(nil)
@@ -24,11 +26,11 @@ func OpenPages(ctx context.Context, path string) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pages{db: db, owns: true}, nil
+	return &Pages{db: db, owns: true, counts: counts{db: db}}, nil
 }
 
 // Pages gives the pages of a file that has other users too: they end with the file, and their own Close is nothing.
-func (db *DB) Pages() *Pages { return &Pages{db: db} }
+func (db *DB) Pages() *Pages { return &Pages{db: db, counts: counts{db: db}} }
 
 // Close implements replica.Store.
 func (p *Pages) Close() error {

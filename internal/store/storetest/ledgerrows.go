@@ -28,7 +28,7 @@ func (t *entered) ledgerRow(r *rapid.T, ago time.Duration) ledger.Request {
 			Status: int(rapid.SampledFrom([]int64{200, 200, 400, 404, 429, 499, 502, 503}).Draw(r, "status")), Code: word("code", "", "", "all_providers_failed", "timeout"),
 			Committed: yes("committed"), Duration: took, FirstContent: span("first") * time.Duration(some("answered", 1)), Upstream: span("upstream"), Waits: span("waits"),
 			Overhead: span("overhead"), Estimated: yes("estimated"), Finish: word("finish", "", "stop"), Dropped: int(some("dropped", 3)), Order: word("order", "", "configured"),
-			Affinity: word("affinity", "", "hit"), UpstreamRequestID: word("upstream_id", "", "up-1"),
+			Affinity: word("affinity", "", "hit"), Cache: word("cache", "", "hit", "miss", "bypass"), UpstreamRequestID: word("upstream_id", "", "up-1"),
 		},
 		Account: ledger.Account{
 			OK: yes("ok"), Failed: yes("failed"), Rescued: yes("rescued"), AddedTime: span("added"), AddedCost: journal.Cost{Nano: some("added_cost", 1e12), Known: yes("added_known")},

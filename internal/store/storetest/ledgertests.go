@@ -376,6 +376,21 @@ var ledgerExpireTests = []ledgerTest{
 			t.Errorf("%d minutes are left, want 2: those of %v are over", len(got), ledger.KeepMinutes)
 		}
 	}},
+	{"without a clock nothing goes for its age", func(t *entered) {
+		t.write(t.plainRow(50*time.Hour), t.plainRow(time.Minute))
+		t.lay(ledger.Batch{Entries: []ledger.Entry{{Row: t.numbers.Row(t.now.Add(-50 * time.Hour)), Kind: "guard", Instance: "a1"}}})
+		t.expire(ledger.Retention{Age: 24 * time.Hour, ByNumber: true})
+		if rows, entries := t.list(ledger.RequestQuery{}), t.entries(ledger.TimelineQuery{}); len(rows) != 2 || len(entries) != 1 {
+			t.Errorf("%d rows and %d entries are left, want 2 and 1", len(rows), len(entries))
+		}
+		if got := t.usage(ledger.UsageQuery{From: t.now.Add(-60 * time.Hour), Step: ledger.Minute}); len(got) != 2 {
+			t.Errorf("%d minutes are left, want 2", len(got))
+		}
+		t.expire(ledger.Retention{Age: 24 * time.Hour, ByNumber: true, Requests: 1})
+		if rows := t.list(ledger.RequestQuery{}); len(rows) != 1 {
+			t.Errorf("%d rows are left, want 1", len(rows))
+		}
+	}},
 	{"of too many the oldest go", func(t *entered) {
 		var rows []ledger.Request
 		for i := range 1300 { // more than a step takes
