@@ -17,7 +17,7 @@ ROUNDS   ?= 15
 TESTED   := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check fmt lint vet race fuzz e2e otel ui browser bench bench-test stores test-tools clean
+.PHONY: help run build test check fmt lint vet vuln gosec race fuzz e2e otel ui browser bench bench-test stores test-tools clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ build: ## build the static binary bin/evergate
 test: ## the quick tests: go test -race ./...
 	go test -race ./...
 
-check: lint vet race bench-test deploy-check fuzz otel e2e ui browser ## everything CI runs: format, lint, vet, race tests, deploy/, fuzzing, end-to-end, the dashboard in a browser
+check: lint vet vuln race bench-test deploy-check fuzz otel e2e ui browser ## everything CI runs: format, lint, vet, race tests, deploy/, fuzzing, end-to-end, the dashboard in a browser
 
 fmt: ## format all Go files
 	@for m in $(MODULES); do (cd $$m && go run $(GOLANGCI) fmt) || exit 1; done
@@ -41,6 +41,12 @@ lint: ## format check and linters
 
 vet: ## go vet
 	@for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
+
+vuln: ## known vulnerabilities in what the program and its tests call (skipped where the list of them cannot be reached)
+	scripts/vulncheck $(MODULES)
+
+gosec: ## gosec alone, which lint runs, too
+	go run $(GOLANGCI) run --enable-only gosec
 
 race: stores ## all tests of the program under the race detector, and without it those that count what is left or spent
 	EVERGATE_REAL_STORES=$${EVERGATE_REAL_STORES:-1} go test -race -timeout 15m -p $(TESTED) ./...

@@ -33,11 +33,11 @@ var rings = map[string]int{
 	"internal/route": 1, "internal/failover": 1, "internal/journal": 1, "internal/sim": 1, "internal/explain": 1, "internal/prefer": 1,
 	"internal/modelfacts": 1, "internal/drill": 1, "internal/quota": 1,
 	// 2: services
-	"internal/http1": 2, "internal/drill/running": 2, "internal/quota/meters": 2, "internal/guardrail": 2, "internal/replies": 2,
+	"internal/http1": 2, "internal/reach": 2, "internal/drill/running": 2, "internal/quota/meters": 2, "internal/guardrail": 2, "internal/replies": 2, "internal/parquet": 2,
 	"internal/catalog": 2, "internal/recent": 2, "internal/threads": 2, "internal/affinity": 2, "internal/mirror": 2, "internal/health": 2, "internal/attempt": 2, "internal/probing": 2, "internal/alert": 2, "internal/identity": 2,
 	"internal/replica": 2, "internal/ledger": 2, "internal/feed": 2,
 	// 3: adapters
-	"internal/provider": 3, "internal/store": 3, "internal/telemetry": 3, "internal/mock": 3, "internal/handover": 3, "internal/front": 3,
+	"internal/provider": 3, "internal/store": 3, "internal/telemetry": 3, "internal/mock": 3, "internal/handover": 3, "internal/coredump": 3, "internal/front": 3, "internal/guardrail/webhook": 3,
 	// 4: surfaces
 	"internal/ingress": 4, "internal/admin": 4, "internal/dashboard": 4, "internal/commandline": 4,
 	// 5: composition
@@ -137,8 +137,8 @@ func ownImportProblem(from, to string) string {
 		return "dialects do not import each other"
 	case toRing == 3 && fromRing == 3 && (toRoom != fromRoom || to != toRoom):
 		return "adapters are blind to each other"
-	case !composes && toRoom == "internal/config" && from != to:
-		return "only app imports config"
+	case !composes && fromRoom != "internal/importer" && toRoom == "internal/config" && from != to:
+		return "only app and importer import config"
 	case !composes && (toRoom == "internal/telemetry" || isAdapter(to)) && fromRoom != toRoom:
 		return "only app imports this adapter"
 	}

@@ -222,6 +222,7 @@ func TestLogMessages(t *testing.T) {
 		found(sources(t, "internal/app/*.go"), `\.log\.(?:Debug|Info|Warn|Error)\("([^"]+)"`),
 		found(sources(t, "internal/alert/*.go"), `\.Log\.(?:Debug|Info|Warn|Error)\("([^"]+)"`),
 		found(sources(t, "internal/telemetry/traces/*.go"), `\.log\.(?:Info|Warn)\("([^"]+)"`),
+		found(sources(t, "internal/front/*.go"), `\blog\.(?:Info|Warn)\("([^"]+)"`),
 		found(sources(t, "internal/telemetry/handler.go"), `slog\.LevelWarn, "([^"]+)"`),
 		found(sources(t, "cmd/evergate/*.go"), `\blog(?:ger)?\.(?:Debug|Info|Warn|Error)\("([^"]+)"`),
 	)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // adminClient asks the admin API of a running gateway.
@@ -41,7 +40,10 @@ func (c *adminClient) do(ctx context.Context, method, path string, body []byte) 
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	client := &http.Client{Timeout: 10 * time.Second}
+	client, err := httpClient(ctx)
+	if err != nil {
+		return nil, err
+	}
 	res, err := client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("no gateway at %s (start one, or name it with --url%s): %w", c.url, c.hint, err)

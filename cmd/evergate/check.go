@@ -24,7 +24,10 @@ func (k *checkCmd) Run(*cli) error {
 	if err != nil {
 		return err
 	}
-	if err := app.Verify(cfg); err != nil {
+	if err := app.Verify(cfg); errors.As(err, &problems) && err.Error() == problems.Error() {
+		fmt.Fprintln(os.Stderr, problems.Error())
+		return &exitError{1, ""}
+	} else if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", k.Config, err)
 		return &exitError{1, ""}
 	}

@@ -27,7 +27,7 @@ func demoTraffic(ctx context.Context, url string, every time.Duration) {
 			return
 		}
 		req.Header.Set("Content-Type", "application/json")
-		res, err := http.DefaultClient.Do(req)
+		res, err := http.DefaultTransport.RoundTrip(req)
 		if err != nil {
 			continue // not listening yet, or stopping
 		}

@@ -35,8 +35,8 @@ type drillCmd struct {
 	Token         string `help:"Admin token." env:"EVERGATE_ADMIN_TOKEN"`
 }
 
-func (k *drillCmd) Run(*cli) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+func (k *drillCmd) Run(c *cli) error {
+	ctx, stop := signal.NotifyContext(c.trusting(context.Background()), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return k.run(ctx, os.Stdout)
 }

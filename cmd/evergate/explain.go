@@ -37,8 +37,8 @@ type explainCmd struct {
 	JSON    bool     `help:"Print the reply as it is." env:"EVERGATE_EXPLAIN_JSON"`
 }
 
-func (k *explainCmd) Run(*cli) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+func (k *explainCmd) Run(c *cli) error {
+	ctx, stop := signal.NotifyContext(c.trusting(context.Background()), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return k.run(ctx, os.Stdin, os.Stdout, term.IsTerminal(int(os.Stdout.Fd())))
 }

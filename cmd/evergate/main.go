@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	_ "time/tzdata" // budgets have time zones, and a bare container has none
 
 	"evergate/internal/commandline"
 )
@@ -21,6 +22,9 @@ var (
 type cli struct {
 	LogFormat string `help:"text or json; text when standard error is a terminal, json otherwise" enum:"text,json,auto" default:"auto" env:"EVERGATE_LOG_FORMAT"`
 	LogLevel  string `help:"debug, info, warn or error" enum:"debug,info,warn,error,auto" default:"auto" env:"EVERGATE_LOG_LEVEL"`
+	CaFile    string `help:"Authorities to trust besides the system's, where --url begins with https." type:"path" env:"EVERGATE_CA_FILE"`
+	CertFile  string `help:"Certificate to show there." type:"path" env:"EVERGATE_CERT_FILE"`
+	KeyFile   string `help:"Its private key." type:"path" env:"EVERGATE_KEY_FILE"`
 
 	Serve    serveCmd    `cmd:"" help:"Run the gateway."`
 	Upgrade  upgradeCmd  `cmd:"" help:"Have a running gateway replaced by a new process on the same listeners, without losing a request."`
@@ -30,8 +34,10 @@ type cli struct {
 	Explain  explainCmd  `cmd:"" help:"Say which candidates a request would get, in which order and why; or what became of a past one."`
 	Requests requestsCmd `cmd:"" help:"Show what became of the latest requests of a running gateway."`
 	Drill    drillCmd    `cmd:"" help:"Inject faults into live traffic on purpose, for a while, to rehearse an outage: drill start, stop, list, report."`
+	Keys     keysCmd     `cmd:"" help:"Make, list, change, rotate and revoke the keys of callers in a running gateway: keys create, list, show, change, rotate, revoke."`
 	Mock     mockCmd     `cmd:"" help:"Run a simulated provider with faults on demand."`
 	Simulate simulateCmd `cmd:"" help:"Play a scripted outage through the engine in virtual time, and report availability, latency and attempts."`
+	Import   importCmd   `cmd:"" help:"Turn the configuration of LiteLLM, GoModel, Portkey or Bifrost into one of ours, and say what has no equivalent."`
 	Schema   schemaCmd   `cmd:"" help:"Print the JSON Schema of the config file, for editors."`
 	Version  versionCmd  `cmd:"" help:"Print version, commit and Go version."`
 }

@@ -3,11 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"slices"
@@ -33,12 +30,12 @@ type requestsCmd struct {
 	Token    string `help:"Admin token." env:"EVERGATE_ADMIN_TOKEN"`
 }
 
-func (k *requestsCmd) Run(*cli) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+func (k *requestsCmd) Run(c *cli) error {
+	ctx, stop := signal.NotifyContext(c.trusting(context.Background()), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	terminal := term.IsTerminal(int(os.Stdout.Fd()))
-	last, err := k.show(ctx, os.Stdout, "", terminal)
-	if err != nil || !k.Watch {
+	t := &tail{}
+	if err := k.show(ctx, os.Stdout, t, terminal); err != nil || !k.Watch {
 		return err
 	}
 	for {
@@ -47,70 +44,54 @@ func (k *requestsCmd) Run(*cli) error {
 			return nil
 		case <-time.After(time.Second):
 		}
-		if last, err = k.show(ctx, os.Stdout, last, terminal); err != nil && ctx.Err() == nil {
+		if err := k.show(ctx, os.Stdout, t, terminal); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(os.Stderr, "evergate:", err) // a gateway that restarts comes back
 		}
 	}
 }
 
-// show prints the requests after a row, the oldest first, and gives the row of the last one; without a row it is the first time.
-func (k *requestsCmd) show(ctx context.Context, to io.Writer, after string, terminal bool) (last string, err error) {
-	text, err := k.fetch(ctx, after)
-	if err != nil {
-		return after, err
+// show prints the requests that are new to a tail, the oldest first.
+func (k *requestsCmd) show(ctx context.Context, to io.Writer, t *tail, terminal bool) error {
+	goesOn := t.seen != nil
+	var fresh []listed
+	var from time.Time
+	if goesOn {
+		from = t.from()
 	}
-	var page struct {
-		Requests []json.RawMessage `json:"requests"`
+	next := ""
+	for range tailPages {
+		text, err := k.fetch(ctx, goesOn, from, next)
+		if err != nil {
+			return err
+		}
+		if k.JSON && !k.Watch {
+			_, err = fmt.Fprintln(to, strings.TrimSpace(string(text)))
+			return err
+		}
+		var rows []listed
+		if rows, next, err = k.readPage(text); err != nil {
+			return err
+		}
+		if !goesOn {
+			t.first(names(rows), next != "")
+			fresh = rows
+			break
+		}
+		fresh = append(fresh, slices.DeleteFunc(rows, func(r listed) bool { return !t.take(r.Row) })...)
+		if next == "" {
+			break
+		}
 	}
-	if json.Unmarshal(text, &page) != nil {
-		return after, fmt.Errorf("%s did not answer with requests but with %s; is it an Evergate gateway?", k.URL, shown(text))
-	}
-	if k.JSON && !k.Watch {
-		_, err = fmt.Fprintln(to, strings.TrimSpace(string(text)))
-		return after, err
-	}
-	last = cmp.Or(after, "0") // below all rows: what comes from now on goes on
+	slices.SortStableFunc(fresh, func(a, b listed) int { return cmp.Compare(a.Row, b.Row) })
 	var rows []admin.Listed
-	for _, raw := range slices.Backward(page.Requests) {
-		var r admin.Listed
-		if json.Unmarshal(raw, &r) != nil || r.Row <= after {
-			continue
-		}
-		last = max(last, r.Row)
-		rows = append(rows, r)
+	for _, r := range fresh {
+		rows = append(rows, r.Listed)
 		if k.JSON {
-			fmt.Fprintln(to, string(raw))
+			fmt.Fprintln(to, string(r.raw))
 		}
 	}
-	if k.JSON || len(rows) == 0 && after != "" {
-		return last, nil
+	if k.JSON || len(rows) == 0 && goesOn {
+		return nil
 	}
-	return last, admin.RenderRequests(to, rows, time.Local, after != "", terminal)
-}
-
-// fetch asks for the newest requests; after a row for as many as there may be.
-func (k *requestsCmd) fetch(ctx context.Context, after string) ([]byte, error) {
-	q := url.Values{"limit": {k.Limit}}
-	if after != "" {
-		q.Set("limit", "500")
-	}
-	for name, v := range map[string]string{"route": k.Model, "provider": k.Provider, "key": k.Key} {
-		if v != "" {
-			q.Set(name, v)
-		}
-	}
-	for name, yes := range map[string]bool{"failed": k.Failed, "rescued": k.Rescued} {
-		if yes {
-			q.Set(name, "true")
-		}
-	}
-	gateway := adminClient{url: k.URL, token: k.Token}
-	reply, err := gateway.do(ctx, http.MethodGet, "/admin/v1/requests?"+q.Encode(), nil)
-	switch {
-	case err != nil:
-		return nil, err
-	case reply.code != http.StatusOK:
-		return nil, refused(k.URL, reply.status, reply.text)
-	}
-	return reply.text, nil
+	return admin.RenderRequests(to, rows, time.Local, goesOn, terminal)
 }

@@ -7,6 +7,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"evergate/internal/ledger"
 )
 
 // What is asked for reaches the gateway; with --watch each request is printed once, the oldest first.
@@ -24,47 +27,74 @@ func TestRequests(t *testing.T) {
 	defer s.Close()
 	k := &requestsCmd{URL: s.URL, Limit: "5", Model: "smart", Failed: true, Watch: true}
 	var out bytes.Buffer
-	show := func(after string) (string, string) {
+	show := func(of *tail) string {
 		out.Reset()
-		last, err := k.show(t.Context(), &out, after, false)
-		if err != nil {
+		if err := k.show(t.Context(), &out, of, false); err != nil {
 			t.Fatal(err)
 		}
-		return last, out.String()
+		return out.String()
 	}
-	last, text := show("")
-	if last != "02" || !strings.HasPrefix(text, "BEGAN") || strings.Index(text, "model-01") > strings.Index(text, "model-02") {
-		t.Errorf("%s %s", last, text)
+	of := &tail{}
+	text := show(of)
+	if !strings.HasPrefix(text, "BEGAN") || strings.Index(text, "model-01") > strings.Index(text, "model-02") {
+		t.Errorf("%s", text)
 	}
-	if last, text = show(last); last != "02" || text != "" {
-		t.Errorf("%s %q", last, text)
+	if text = show(of); text != "" {
+		t.Errorf("%q", text)
 	}
 	rows = append(rows, "03")
-	if last, text = show(last); last != "03" || strings.Contains(text, "BEGAN") || strings.Count(text, "model-") != 1 {
-		t.Errorf("%s %q", last, text)
+	if text = show(of); strings.Contains(text, "BEGAN") || strings.Count(text, "model-") != 1 {
+		t.Errorf("%q", text)
+	}
+	rows = []string{"01", "02", "025", "03", "04"} // another instance wrote late
+	if text = show(of); strings.Count(text, "model-") != 2 || strings.Index(text, "model-025") > strings.Index(text, "model-04") {
+		t.Errorf("%q", text)
 	}
 	want := []string{"/admin/v1/requests?failed=true&limit=5&route=smart", "/admin/v1/requests?failed=true&limit=500&route=smart"}
 	if asked[0] != want[0] || asked[1] != want[1] {
 		t.Errorf("%q", asked)
 	}
 	k.JSON = true
-	if _, text = show("02"); !strings.HasPrefix(text, `{"row":"03"`) || strings.Count(text, "\n") != 1 {
+	rows = append(rows, "05")
+	if text = show(of); !strings.HasPrefix(text, `{"row":"05"`) || strings.Count(text, "\n") != 1 {
 		t.Errorf("%q", text)
 	}
 	k.Watch = false
-	if _, text = show(""); !strings.HasPrefix(text, `{"requests":[`) {
+	if text = show(&tail{}); !strings.HasPrefix(text, `{"requests":[`) {
 		t.Errorf("%q", text)
 	}
-	rows, k.JSON = nil, false
-	if last, _ = show(""); last == "" {
-		t.Error("the next look would write the heads again")
+	rows, k.JSON, of = nil, false, &tail{}
+	show(of)
+	if text = show(of); text != "" {
+		t.Errorf("the heads are written again: %q", text)
 	}
 }
 
 func TestRequestsOfSomethingElse(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>\x1b[2J")) }))
 	defer s.Close()
-	if _, err := (&requestsCmd{URL: s.URL}).show(t.Context(), &bytes.Buffer{}, "", false); err == nil || !strings.Contains(err.Error(), "is it an Evergate gateway?") {
+	if err := (&requestsCmd{URL: s.URL}).show(t.Context(), &bytes.Buffer{}, &tail{}, false); err == nil || !strings.Contains(err.Error(), "is it an Evergate gateway?") {
 		t.Errorf("%v", err)
+	}
+}
+
+// What comes late is new for a while, what is older than the first page is not, and nothing is remembered for ever.
+func TestTail(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := func(seconds float64) string {
+		return string(ledger.RowsFrom(start.Add(time.Duration(seconds * float64(time.Second)))))
+	}
+	of := &tail{}
+	of.first([]string{at(3), at(1)}, true)
+	for _, c := range []struct {
+		row  string
+		want bool
+	}{{at(3), false}, {at(2), true}, {at(2), false}, {at(0.5), false}, {at(4), true}} {
+		if got := of.take(c.row); got != c.want {
+			t.Errorf("%s is new: %v", c.row, got)
+		}
+	}
+	if !of.take(at(100)) || !of.from().Equal(start.Add(85*time.Second)) || len(of.seen) != 1 || of.take(at(84)) || !of.take(at(86)) {
+		t.Errorf("%+v", of)
 	}
 }

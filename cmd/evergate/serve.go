@@ -29,6 +29,7 @@ const defaultFile = "evergate.yaml"
 const settle = 10 * time.Second
 
 func (s *serveCmd) Run(c *cli) error {
+	unprotected := keepMemory(os.Getenv)
 	file := s.Config
 	if file == "" {
 		if _, err := os.Stat(defaultFile); err == nil {
@@ -49,6 +50,9 @@ func (s *serveCmd) Run(c *cli) error {
 		return &exitError{2, err.Error()}
 	}
 	defer within(func() { _ = lines.Close() })
+	if unprotected != nil {
+		logger.Warn("a core dump of this process may hold credentials", "error", unprotected.Error())
+	}
 	process, err := handover.Begin(handover.Options{PIDFile: s.PidFile, Timeout: s.UpgradeTimeout})
 	if err != nil {
 		return err

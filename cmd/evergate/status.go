@@ -24,8 +24,8 @@ type statusCmd struct {
 	Watch bool   `short:"w" help:"Refresh every second." env:"EVERGATE_STATUS_WATCH"`
 }
 
-func (s *statusCmd) Run(*cli) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+func (s *statusCmd) Run(c *cli) error {
+	ctx, stop := signal.NotifyContext(c.trusting(context.Background()), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	terminal := term.IsTerminal(int(os.Stdout.Fd()))
 	for seen := false; ; seen = true {

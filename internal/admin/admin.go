@@ -9,11 +9,13 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evergate/internal/drill/running"
 	"evergate/internal/explain"
 	"evergate/internal/feed"
+	"evergate/internal/front"
 	"evergate/internal/ledger"
 	"evergate/internal/provider"
 	"evergate/internal/resilience"
@@ -54,6 +56,10 @@ type Sources struct {
 	Config func() Config
 	Models func(context.Context) (*Models, error)
 	AlertSources
+	CacheSources
+	LimitSources
+	UsageSources
+	KeySources
 	// Simulate plays a scenario, of which it reads nothing but the text; what it gives is written as JSON. ErrTooLong: ctx ended before it did.
 	Simulate func(ctx context.Context, scenario []byte) (report any, problems []Problem, err error)
 }
@@ -69,6 +75,8 @@ type Options struct {
 	Pprof bool
 	// NoDrills refuses to start a drill.
 	NoDrills bool
+	// Guesses hold off who tries tokens; nil: nobody is held off.
+	Guesses *front.Guesses
 	// MaxBody bounds a request that is to be explained, in bytes; 0: 32 MiB.
 	MaxBody int64
 }
@@ -97,6 +105,7 @@ func New(s Sources, o Options) http.Handler {
 	if s.Drills == nil {
 		s.Drills = &running.Drills{}
 	}
+	s.KeySources = s.settled()
 	a := &handler{sources: s, guard: newGuard(o), maxBody: cmp.Or(o.MaxBody, 32<<20), noDrills: o.NoDrills}
 	a.paths = gather(a.operations(o.Pprof))
 	return a
@@ -111,6 +120,7 @@ type handler struct {
 	reloading sync.Mutex // held while a reload is under way
 	playing   sync.Mutex // held while a scenario is played
 	lookout   lookout
+	exports   atomic.Int64 // under way
 }
 
 // ServeHTTP implements http.Handler.

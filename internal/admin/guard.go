@@ -3,13 +3,18 @@ package admin
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"math"
 	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"evergate/internal/front"
 )
 
 // guard says who may ask for what.
@@ -22,13 +27,15 @@ type guard struct {
 	token [sha256.Size]byte
 	open  bool // there is no token
 	hosts map[string]bool
+	// guesses hold off who tries tokens; nil: nobody is held off.
+	guesses *front.Guesses
 }
 
 func newGuard(o Options) guard {
 	g := guard{
 		token: sha256.Sum256([]byte(o.Token.Reveal())),
 		open:  o.Token == "",
-		hosts: map[string]bool{"localhost": true},
+		hosts: map[string]bool{"localhost": true}, guesses: o.Guesses,
 	}
 	for _, h := range o.Hosts {
 		h = bareHost(h)
@@ -44,16 +51,22 @@ func newGuard(o Options) guard {
 type refusal struct {
 	status        int
 	code, message string
+	wait          time.Duration // before the next try; 0: it is not said
 }
 
 func (r *refusal) write(w http.ResponseWriter) {
 	if r.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="evergate admin"`)
 	}
+	if r.wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(r.wait.Seconds()))))
+	}
 	writeError(w, r.status, r.code, r.message)
 }
 
-func forbidden(message string) *refusal { return &refusal{http.StatusForbidden, "forbidden", message} }
+func forbidden(message string) *refusal {
+	return &refusal{http.StatusForbidden, "forbidden", message, 0}
+}
 
 // anyone may ask.
 func anyone(*http.Request) *refusal { return nil }
@@ -92,6 +105,10 @@ func (g *guard) scraper(r *http.Request) *refusal {
 
 // bearer compares hashes, so that neither the content nor the length of the token shows in the time it takes.
 func (g *guard) bearer(r *http.Request) *refusal {
+	now := time.Now()
+	if wait := g.guesses.Wait(r.RemoteAddr, now); wait > 0 {
+		return &refusal{http.StatusTooManyRequests, "too_many_invalid_keys", "too many tokens and keys from this address were not known here; try again after the time in Retry-After", wait}
+	}
 	given := r.Header.Get("X-Admin-Token")
 	if scheme, value, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "bearer") {
 		given = strings.TrimSpace(value)
@@ -100,9 +117,12 @@ func (g *guard) bearer(r *http.Request) *refusal {
 	if subtle.ConstantTimeCompare(hash[:], g.token[:]) == 1 {
 		return nil
 	}
+	if given != "" {
+		g.guesses.Failed(r.RemoteAddr, now)
+	}
 	return &refusal{
 		http.StatusUnauthorized, "invalid_admin_token",
-		"the admin token is missing or wrong; send it as Authorization: Bearer or x-admin-token",
+		"the admin token is missing or wrong; send it as Authorization: Bearer or x-admin-token", 0,
 	}
 }
 
@@ -169,7 +189,7 @@ func (o *operation) refuses(r *http.Request) *refusal {
 	}
 	return &refusal{
 		http.StatusUnsupportedMediaType, "unsupported_media_type",
-		"the body must be of type " + strings.Join(types, " or ") + ", and the header Content-Type must say so",
+		"the body must be of type " + strings.Join(types, " or ") + ", and the header Content-Type must say so", 0,
 	}
 }
 

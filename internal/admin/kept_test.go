@@ -63,7 +63,7 @@ func opened(at time.Time) ledger.Entry {
 }
 
 // kept are sources with a ledger of two requests, a minute ago and two hours ago, and of four entries.
-func kept(t *testing.T) Sources {
+func kept(t testing.TB) Sources {
 	t.Helper()
 	now := time.Now().Truncate(time.Millisecond)
 	store := memory.NewLedger(time.Now)

@@ -99,6 +99,7 @@ type request struct {
 	Finish       string  `json:"finish"`
 	Drill        string  `json:"drill"`
 	Trace        string  `json:"trace_id"`
+	Cache        string  `json:"cache"`
 }
 
 func newRequest(r *ledger.Request) request {
@@ -107,7 +108,7 @@ func newRequest(r *ledger.Request) request {
 		Route: r.Route, Provider: r.Provider, Model: r.Model, Status: r.Status, Code: r.Code, Duration: millis(r.Duration),
 		FirstContent: measured(r.FirstContent), Overhead: millis(r.Overhead), Attempts: r.Attempts(), Rescued: r.Account.Rescued,
 		Added: millis(r.Account.AddedTime), AddedCost: money(r.Account.AddedCost), Tokens: newTokens(&r.Usage, r.Estimated), Cost: money(r.Cost),
-		Trail: string(journal.AppendTrail(nil, r.Request.Trail)), Finish: r.Finish, Drill: r.Drill,
+		Trail: string(journal.AppendTrail(nil, r.Request.Trail)), Finish: r.Finish, Drill: r.Drill, Cache: r.Cache,
 	}
 	if r.Trace.ID != [16]byte{} {
 		out.Trace = hex.EncodeToString(r.Trace.ID[:])
@@ -125,7 +126,15 @@ type detail struct {
 	Upstream   millis      `json:"upstream_ms"`
 	Affinity   string      `json:"affinity"`
 	Lost       []string    `json:"lost"`
+	Guardrails []guarded   `json:"guardrails,omitempty"`
 	Body       *bodies     `json:"body,omitempty"`
+}
+
+// guarded is what one guardrail did with the request.
+type guarded struct {
+	Name   string `json:"name"`
+	Phase  string `json:"phase"`
+	Action string `json:"action"`
 }
 
 type candidate struct {
@@ -180,6 +189,9 @@ func newDetail(r *ledger.Request) detail {
 	}
 	for _, t := range r.Targets {
 		out.Candidates = append(out.Candidates, candidate{t.Provider, t.Model, t.On})
+	}
+	for _, g := range r.Guardrails {
+		out.Guardrails = append(out.Guardrails, guarded(g))
 	}
 	if r.Body != nil {
 		out.Body = &bodies{r.Body.Request, r.Body.Response, r.Body.RequestCut, r.Body.ResponseCut}

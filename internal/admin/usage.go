@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/csv"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +26,10 @@ type usageRow struct {
 	Route    *string `json:"route,omitempty"`
 	Model    *string `json:"model,omitempty"`
 	Provider *string `json:"provider,omitempty"`
+	Owner    *string `json:"owner,omitempty"`
+	Team     *string `json:"team,omitempty"`
+	// Labels are those of the group, by name; null where the keys have none of that name.
+	Labels map[string]*string `json:"labels,omitempty"`
 
 	Requests     int64        `json:"requests"`
 	Attempts     int64        `json:"attempts"`
@@ -47,6 +50,9 @@ type usageRow struct {
 	FirstContent firstContent `json:"first_content_ms"`
 	Unpriced     int64        `json:"unpriced_attempts"`
 	Estimated    int64        `json:"estimated_tokens"`
+	// Current is what the tokens would cost by today's prices, and CurrentUnpriced how many of them have none; both with prices=current alone.
+	Current         *usd   `json:"current_cost_usd,omitempty"`
+	CurrentUnpriced *int64 `json:"current_unpriced_tokens,omitempty"`
 }
 
 // firstContent is the time to the first content; null where none came.
@@ -93,8 +99,8 @@ func newUsageRow(s *ledger.Sums) usageRow {
 
 // usageOf sums up what requests and attempts came to.
 func (a *handler) usage(w http.ResponseWriter, r *http.Request) {
-	p := parameters(r, "group_by", "from", "to", "step", "key", "route", "model", "provider", "drill", "format")
-	by := p.words("group_by", "key", "route", "model", "provider")
+	p := parameters(r, "group_by", "from", "to", "step", "key", "route", "model", "provider", "drill", "format", "prices")
+	by := p.grouping()
 	from, to := p.span()
 	if to.IsZero() {
 		to = p.now
@@ -104,9 +110,9 @@ func (a *handler) usage(w http.ResponseWriter, r *http.Request) {
 	}
 	q := ledger.UsageQuery{
 		From: from, To: to, Key: p.text("key"), Route: p.text("route"), Model: p.text("model"), Provider: p.text("provider"), Drill: p.text("drill"),
-		ByKey: slices.Contains(by, "key"), ByRoute: slices.Contains(by, "route"), ByModel: slices.Contains(by, "model"), ByProvider: slices.Contains(by, "provider"),
 	}
-	switch p.choice("step", "", "minute", "hour") {
+	by.ask(&q)
+	switch p.choice("step", "", "minute", "hour", "day") {
 	case "minute":
 		q.Step = ledger.Minute
 		if p.now.Sub(from) > ledger.KeepMinutes {
@@ -114,6 +120,8 @@ func (a *handler) usage(w http.ResponseWriter, r *http.Request) {
 		}
 	case "hour":
 		q.Step = ledger.Hour
+	case "day":
+		q.Step, by.days = ledger.Hour, true
 	}
 	format := p.choice("format", "json", "csv")
 	if p.wrong != nil {
@@ -126,40 +134,20 @@ func (a *handler) usage(w http.ResponseWriter, r *http.Request) {
 			return err
 		}
 		reply := usage{From: Time(from), To: Time(to), Rows: make([]usageRow, 0, len(rows))}
-		var total ledger.Sums
-		for i := range rows {
-			total.Add(&rows[i].Sums)
-			reply.Rows = append(reply.Rows, grouped(&q, &rows[i]))
+		var total usageGroup
+		for _, u := range by.gather(&a.sources.UsageSources, rows) {
+			total.sums.Add(&u.sums)
+			total.now, total.nowNot = total.now+u.now, total.nowNot+u.nowNot
+			reply.Rows = append(reply.Rows, by.shown(u, q.Step))
 		}
-		reply.Total = newUsageRow(&total)
+		reply.Total = (&grouping{current: by.current}).shown(&total, ledger.Whole)
 		if format == "csv" {
-			writeUsageCSV(w, &q, reply.Rows)
+			writeUsageCSV(w, &by, q.Step, reply.Rows)
 		} else {
 			writeJSON(w, http.StatusOK, reply)
 		}
 		return nil
 	})
-}
-
-func grouped(q *ledger.UsageQuery, row *ledger.UsageRow) usageRow {
-	out := newUsageRow(&row.Sums)
-	if q.Step != ledger.Whole {
-		at := Time(row.At)
-		out.At = &at
-	}
-	if q.ByKey {
-		out.Key = &row.Key
-	}
-	if q.ByRoute {
-		out.Route = &row.Route
-	}
-	if q.ByModel {
-		out.Model = &row.Model
-	}
-	if q.ByProvider {
-		out.Provider = &row.Provider
-	}
-	return out
 }
 
 // column is one of the table that spreadsheets read.
@@ -194,18 +182,24 @@ func cellText(text *string) string {
 }
 
 // columns are those of a query's table.
-func columns(q *ledger.UsageQuery) []column {
+func columns(g *grouping, step ledger.Step) []column {
 	var all []column
 	add := func(when bool, name string, cell func(*usageRow) string) {
 		if when {
 			all = append(all, column{name, cell})
 		}
 	}
-	add(q.Step != ledger.Whole, "at", func(u *usageRow) string { return time.Time(*u.At).UTC().Format(timeLayout) })
-	add(q.ByKey, "key", func(u *usageRow) string { return cellText(u.Key) })
-	add(q.ByRoute, "route", func(u *usageRow) string { return cellText(u.Route) })
-	add(q.ByModel, "model", func(u *usageRow) string { return cellText(u.Model) })
-	add(q.ByProvider, "provider", func(u *usageRow) string { return cellText(u.Provider) })
+	add(step != ledger.Whole, "at", func(u *usageRow) string { return time.Time(*u.At).UTC().Format(timeLayout) })
+	add(g.owner, "owner", func(u *usageRow) string { return cellText(u.Owner) })
+	add(g.team, "team", func(u *usageRow) string { return cellText(u.Team) })
+	for _, name := range g.labels {
+		title := labelWord + name // it begins with no sign of a formula
+		add(true, title, func(u *usageRow) string { return cellText(u.Labels[name]) })
+	}
+	add(g.key, "key", func(u *usageRow) string { return cellText(u.Key) })
+	add(g.route, "route", func(u *usageRow) string { return cellText(u.Route) })
+	add(g.model, "model", func(u *usageRow) string { return cellText(u.Model) })
+	add(g.provider, "provider", func(u *usageRow) string { return cellText(u.Provider) })
 	add(true, "requests", func(u *usageRow) string { return number(u.Requests) })
 	add(true, "attempts", func(u *usageRow) string { return number(u.Attempts) })
 	add(true, "input_tokens", func(u *usageRow) string { return number(u.Input) })
@@ -226,15 +220,17 @@ func columns(q *ledger.UsageQuery) []column {
 	add(true, "first_content_ms_p95", func(u *usageRow) string { return decimal(u.FirstContent.P95) })
 	add(true, "unpriced_attempts", func(u *usageRow) string { return number(u.Unpriced) })
 	add(true, "estimated_tokens", func(u *usageRow) string { return number(u.Estimated) })
+	add(g.current, "current_cost_usd", func(u *usageRow) string { return dollars(*u.Current) })
+	add(g.current, "current_unpriced_tokens", func(u *usageRow) string { return number(*u.CurrentUnpriced) })
 	return all
 }
 
-func writeUsageCSV(w http.ResponseWriter, q *ledger.UsageQuery, rows []usageRow) {
+func writeUsageCSV(w http.ResponseWriter, g *grouping, step ledger.Step, rows []usageRow) {
 	h := w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="usage.csv"`)
 	h.Set("Cache-Control", "no-store")
-	all := columns(q)
+	all := columns(g, step)
 	line := make([]string, len(all))
 	for i, c := range all {
 		line[i] = c.name

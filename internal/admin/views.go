@@ -23,8 +23,10 @@ type Config struct {
 	// Keys are the names of the callers' keys.
 	Keys []string `json:"keys"`
 	// DataPlane is the address that clients use.
-	DataPlane string    `json:"data_plane"`
-	Problems  []Problem `json:"problems"` // warnings
+	DataPlane string `json:"data_plane"`
+	// DataPlaneTLS: they speak TLS there.
+	DataPlaneTLS bool      `json:"data_plane_tls"`
+	Problems     []Problem `json:"problems"` // warnings
 }
 
 // ConfigProvider is what is in force for one provider.
@@ -64,6 +66,8 @@ type Model struct {
 	Hedge    string              `json:"hedge"`
 	Resume   bool                `json:"resume"`
 	Mirror   *ModelMirror        `json:"mirror,omitempty"`
+	// Cache is how long its answers are kept, as a duration; empty: they are not.
+	Cache string `json:"cache,omitempty"`
 	// Availability is its target, 0 to 1; 0: it has none.
 	Availability float64 `json:"availability,omitempty"`
 }

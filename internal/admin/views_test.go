@@ -130,7 +130,7 @@ func TestParametersAreChecked(t *testing.T) {
 		{"timeline?kinds=guard,", "kinds", "there is no word"},
 		{"audit?kinds=guard", "kinds", "there is no parameter"},
 		{"usage?group_by=keys", "group_by", `did you mean \"key\"?`},
-		{"usage?step=day", "step", "minute or hour"},
+		{"usage?step=week", "step", "minute or hour or day"},
 		{"usage?step=minute&from=72h", "step", "48 hours"},
 		{"usage?format=xml", "format", "json or csv"},
 		{"overview?window=1m", "window", "10m to 2160h"},

@@ -18,6 +18,7 @@ const (
 	DiscoveryFailing Event = "discovery_failing"
 	DiscoveryBack    Event = "discovery_back"
 	BudgetNear       Event = "budget_near"
+	BudgetSpent      Event = "budget_spent"
 	Drill            Event = "drill"
 	StoreLost        Event = "store_lost"
 	StoreBack        Event = "store_back"
@@ -27,7 +28,7 @@ const (
 
 // Events are those that a receiver can choose, in the order of the documentation.
 func Events() []Event {
-	return []Event{BreakerOpened, BreakerClosed, AllBlocked, DiscoveryFailing, DiscoveryBack, BudgetNear, Drill, StoreLost, StoreBack}
+	return []Event{BreakerOpened, BreakerClosed, AllBlocked, DiscoveryFailing, DiscoveryBack, BudgetNear, BudgetSpent, Drill, StoreLost, StoreBack}
 }
 
 // end is the event of the end of an incident that began with e.
@@ -84,6 +85,8 @@ type Alert struct {
 	Provider  string `json:"provider,omitempty"`
 	Model     string `json:"model,omitempty"`
 	Route     string `json:"route,omitempty"`
+	Scope     string `json:"scope,omitempty"` // of a budget: key or team, and its name
+	Name      string `json:"name,omitempty"`
 	Trip      string `json:"trip,omitempty"`
 	Reason    string `json:"reason,omitempty"`
 	Until     Time   `json:"until,omitzero"`

@@ -134,7 +134,11 @@ func (w *Watcher) turn() time.Time {
 		w.tracker.receivers = s.receivers
 		w.gone(now, s.providers)
 	}
+	ends := w.periodsOver(now)
 	sends, next := w.tracker.step(now)
+	if !ends.IsZero() && (next.IsZero() || ends.Before(next)) {
+		next = ends
+	}
 	w.troubled.Store(w.tracker.troubled())
 	if len(sends) == 0 {
 		return next
@@ -162,5 +166,7 @@ func (w *Watcher) hear(f fact) {
 		w.storeMoved(now, f.store)
 	case f.refusal != nil:
 		w.blocked(now, f.refusal)
+	case f.budget != nil:
+		w.budgetPassed(now, f.budget)
 	}
 }

@@ -87,7 +87,7 @@ func slackEscape(s string) string {
 
 // clean makes an alert fit for every format.
 func (a *Alert) clean() {
-	for _, s := range []*string{&a.Provider, &a.Model, &a.Route, &a.Trip, &a.Reason, &a.RequestID, &a.By} {
+	for _, s := range []*string{&a.Provider, &a.Model, &a.Route, &a.Scope, &a.Name, &a.Trip, &a.Reason, &a.RequestID, &a.By} {
 		*s = plain(*s, maxName)
 	}
 	a.Summary, a.Message = plain(a.Summary, maxWords), plain(a.Message, maxWords)

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"evergate/internal/reach"
 )
 
 // maxReply is how much of a receiver's answer is read, so that its connection can be used again.
@@ -85,6 +87,7 @@ func retryAfter(s string, now time.Time) time.Duration {
 func words(ctx context.Context, err error) string {
 	var (
 		dns       *net.DNSError
+		refused   *reach.RefusedError
 		untrusted x509.UnknownAuthorityError
 		name      x509.HostnameError
 		invalid   x509.CertificateInvalidError
@@ -96,6 +99,8 @@ func words(ctx context.Context, err error) string {
 		return "the gateway stopped before it answered"
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
 		return "it did not answer within " + tryTime.String()
+	case errors.As(err, &refused):
+		return "its host's name leads to an address that it must not lead to without private: true"
 	case errors.As(err, &dns):
 		return "its host is not found"
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -55,6 +55,7 @@ type fact struct {
 	change    *journal.Change
 	store     *store
 	refusal   *refusal
+	budget    *Budget
 }
 
 type store struct {

@@ -49,7 +49,7 @@ func (a *App) configView(since time.Time) func() admin.Config {
 			Problems: shownProblems(c.Warnings),
 		}
 		if a.addr != nil {
-			out.DataPlane = a.addr.String()
+			out.DataPlane, out.DataPlaneTLS = a.addr.String(), c.Server.TLS.On()
 		}
 		for i := range c.Auth.Keys {
 			out.Keys = append(out.Keys, c.Auth.Keys[i].Name)
@@ -92,6 +92,9 @@ func (a *App) modelsView(ctx context.Context) (*admin.Models, error) {
 		m := admin.Model{
 			Name: name, Strategy: v.Strategy.String(), Targets: targetsView(v), Order: []explain.Candidate{}, Affinity: len(v.Affinity.By) > 0,
 			Hedge: "off", Resume: v.Resume, Availability: c.Availability[name],
+		}
+		if cached, ok := c.Cache.Models[name]; ok {
+			m.Cache = cached.TTL.String()
 		}
 		if v.Mirror != nil {
 			m.Mirror = &admin.ModelMirror{Provider: v.Mirror.Target.Provider, Model: v.Mirror.Target.Model, Share: v.Mirror.Share}

@@ -5,18 +5,22 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"evergate/internal/admin"
 	"evergate/internal/alert"
 	"evergate/internal/config"
+	"evergate/internal/reach"
 	"evergate/internal/telemetry"
 )
 
 // newAlerts makes what tells people. It is a sink; it has nobody to tell before a configuration is taken.
 func (a *App) newAlerts() *alert.Watcher {
 	client := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		Proxy: http.ProxyFromEnvironment, DialContext: a.dialReceiver(),
 		TLSHandshakeTimeout: 5 * time.Second, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
 	}
 	if a.opts.Dial != nil {
@@ -25,12 +29,31 @@ func (a *App) newAlerts() *alert.Watcher {
 	return alert.New(alert.Options{Instance: a.instance, Log: a.log, Random: rand.Float64, Leases: leases{a}, Client: client})
 }
 
+// dialReceiver connects to receivers of alerts, whose names lead into private networks where the configuration says so alone.
+func (a *App) dialReceiver() func(context.Context, string, string) (net.Conn, error) {
+	dialer, proxies := &net.Dialer{Timeout: 5 * time.Second}, reach.EnvironmentProxies()
+	strict := reach.With(dialer, reach.Options{Trusted: proxies})
+	private := reach.With(dialer, reach.Options{Private: true, Trusted: proxies})
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, _ := net.SplitHostPort(address) // empty with an error, which is nobody's
+		if hosts := a.privateReceivers.Load(); hosts != nil && slices.Contains(*hosts, strings.ToLower(host)) {
+			return private(ctx, network, address)
+		}
+		return strict(ctx, network, address)
+	}
+}
+
 // takeAlerts puts a configuration's receivers in force.
 func (a *App) takeAlerts(c *config.Config) {
+	var private []string
 	receivers := make([]alert.Receiver, len(c.Alerts))
 	for i, r := range c.Alerts {
 		receivers[i] = alert.Receiver{Name: r.Name, URL: r.URL.Reveal(), Secret: r.Secret.Reveal(), Format: r.Format, On: r.On, For: r.For}
+		if u, err := url.Parse(r.URL.Reveal()); err == nil && r.Private {
+			private = append(private, strings.ToLower(u.Hostname()))
+		}
 	}
+	a.privateReceivers.Store(&private)
 	var providers []string
 	for i := range c.Providers {
 		if !c.Providers[i].Disabled {

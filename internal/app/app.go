@@ -21,10 +21,14 @@ import (
 	"evergate/internal/config"
 	"evergate/internal/drill/running"
 	"evergate/internal/feed"
+	"evergate/internal/front"
+	"evergate/internal/guardrail"
 	"evergate/internal/health"
+	"evergate/internal/identity"
 	"evergate/internal/ingress"
 	"evergate/internal/journal"
 	"evergate/internal/probing"
+	"evergate/internal/quota/meters"
 	"evergate/internal/recent"
 	"evergate/internal/replica"
 	"evergate/internal/telemetry"
@@ -63,6 +67,10 @@ type App struct {
 	health   *health.Health
 	catalog  *catalog.Catalog
 	ingress  *ingress.Handler
+	callers  *identity.Book
+	keys     *identity.Registry
+	issuers  identity.Fetch
+	meters   *meters.Table
 	sink     journal.Sink
 	feed     *feed.Feed
 	metrics  *telemetry.Metrics
@@ -81,10 +89,23 @@ type App struct {
 	state    config.State                 // where its state is, as it was at the start
 	ballast  []byte
 
+	door    atomic.Pointer[doorway]
+	shown   map[string]shown // the listeners' certificates as they were at the start, by setting
+	refused front.Refusals
+	guesses *front.Guesses // of keys
+
+	privateReceivers atomic.Pointer[[]string] // hosts of receivers of alerts whose names may lead to private addresses
+
 	reload    sync.Mutex // serialises reloads; guards the two below
 	config    atomic.Pointer[config.Config]
 	upstreams map[string]*upstream
-	redaction atomic.Pointer[redaction]            // of bodies that are kept
+	doubted   []byte                    // what providers' files held at the last look, where it is not in force
+	doubts    bool                      // it cannot be used
+	redaction atomic.Pointer[redaction] // of bodies that are kept
+	guards    map[string]*guardrail.Named
+	hooks     atomic.Pointer[hookClients] // of guards that are services; nil: there are none yet
+	marks     map[string]uint64           // of models that keep answers, as lastMark was for each
+	lastMark  uint64
 	live      atomic.Pointer[map[string]*upstream] // the same, for readers; the map is never changed
 
 	hard      context.Context //nolint:containedctx // ends every request when the grace period is over
@@ -100,7 +121,7 @@ type App struct {
 
 // New wires an App without serving.
 func New(o Options) (*App, error) {
-	a := &App{opts: o, log: o.Logger, dialects: dialects(), instance: fmt.Sprintf("%016x", rand.Uint64())} //nolint:gosec // a name, not a secret
+	a := &App{opts: o, log: o.Logger, dialects: dialects(), callers: identity.NewBook(), guesses: front.NewGuesses(), instance: fmt.Sprintf("%016x", rand.Uint64())} //nolint:gosec // a name, not a secret
 	a.hard, a.abandon = context.WithCancelCause(context.Background())
 	if a.opts.Listen == nil {
 		a.opts.Listen = func(_, addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
@@ -123,6 +144,10 @@ func New(o Options) (*App, error) {
 	if err := a.replicate(o.Config); err != nil {
 		return nil, err
 	}
+	a.register()
+	a.issuers = a.readIssuers()
+	a.newMeters()
+	a.shown = p.shown
 	a.take(o.Config, p)
 	return a, nil
 }
@@ -136,7 +161,17 @@ func (a *App) take(c *config.Config, p *parts) {
 	a.takeAlerts(c)
 	a.catalog.Apply(p.sources)
 	a.redaction.Store(newRedaction(c, p.upstreams))
-	a.ingress.Configure(ingressConfig(c, p, a.health))
+	a.takeCallers(c)
+	data := ingressConfig(c, p, a.health, a.callers)
+	data.Guardrails = a.guardrails(c)
+	a.cacheRules(c, p, data)
+	a.guesses.Limit(c.Auth.FailedLimit)
+	data.Guesses = a.guesses
+	a.limitedParts(c, data)
+	a.ingress.Configure(data)
+	a.purgeCache(data.Replies)
+	a.door.Store(newDoorway(c))
+	a.takeShown(p.shown)
 	before := a.config.Swap(c)
 	a.drills.Forbid(c.Admin.NoDrills)
 	back := a.adminHandler()
@@ -183,6 +218,9 @@ func (a *App) reloadNow() error {
 	if err == nil {
 		var p *parts
 		if p, err = build(next, a.upstreams, a.opts.Dial); err == nil {
+			err = a.keepShown(next, p.shown, time.Now())
+		}
+		if err == nil {
 			a.warnRestart(next)
 			a.take(next, p)
 			a.log.Info("config reloaded", "file", next.File, "providers", len(next.Providers), "models", len(next.Table.Virtual))
@@ -199,6 +237,9 @@ func (a *App) warnRestart(next *config.Config) {
 	if now.Server.Listen != next.Server.Listen || now.Admin.Listen != next.Admin.Listen {
 		a.log.Warn("a changed listen address takes effect at the next start or upgrade", "server", next.Server.Listen, "admin", next.Admin.Listen)
 	}
+	if a.needsNewListeners(next) {
+		a.log.Warn("changed limits of connections, proxy_protocol, and TLS turned on or off take effect at the next start or upgrade")
+	}
 	if now.Log.Format != next.Log.Format || now.Log.Level != next.Log.Level || now.RefreshInterval != next.RefreshInterval || now.RecheckInterval != next.RecheckInterval {
 		a.log.Warn("changed log settings and discovery intervals take effect at the next start")
 	}
@@ -212,14 +253,17 @@ func (a *App) Start() error {
 	cfg := a.config.Load()
 	ctx, cancel := context.WithCancel(context.Background())
 	a.startState()
+	a.startMeters()
 	a.startBook()
 	a.startAlerts()
+	a.stops = append(a.stops, a.closeHooks)
 	a.stops = append(a.stops, a.endDrills)
 	a.stops = append(a.stops, func(context.Context) error { a.prober.Stop(); return nil })
 	a.stops = append(a.stops, func(context.Context) error { cancel(); a.catalog.Wait(); return nil })
-	front := a.operators(a.ingress)
+	clients := a.toPages(a.ingress)
+	public := a.operators(clients)
 	if cfg.Admin.Listen != "" {
-		front = a.ingress
+		public = clients
 		addr, err := a.open("admin.listen", cfg.Admin.Listen, a.operators(nil))
 		if err != nil {
 			_ = a.Stop(context.Background())
@@ -227,7 +271,7 @@ func (a *App) Start() error {
 		}
 		a.admin = addr
 	}
-	addr, err := a.open("server.listen", cfg.Server.Listen, front)
+	addr, err := a.open("server.listen", cfg.Server.Listen, public)
 	if err != nil {
 		_ = a.Stop(context.Background())
 		return err
@@ -246,6 +290,11 @@ func (a *App) Start() error {
 	a.start()
 	a.ballast = make([]byte, ballastSize)
 	a.served.Go(func() { a.tidy(ctx) })
+	if a.fleet != nil {
+		others := &feed.Others{Feed: a.feed, Instance: a.instance, Store: a.book.Store}
+		a.served.Go(func() { others.Run(ctx) })
+	}
+	a.served.Go(func() { a.watchCertificates(ctx) })
 	if a.opts.Watch != "" && a.opts.Load != nil {
 		if err := a.watchFile(ctx, a.opts.Watch); err != nil {
 			a.log.Warn("the config file is not watched; SIGHUP reloads it", "error", err.Error())

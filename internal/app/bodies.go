@@ -4,6 +4,7 @@ import (
 	"regexp"
 
 	"evergate/internal/config"
+	"evergate/internal/guardrail"
 	"evergate/internal/provider"
 )
 
@@ -28,12 +29,20 @@ func newRedaction(c *config.Config, upstreams map[string]*upstream) *redaction {
 	for _, r := range c.Alerts {
 		own = append(own, r.Secret)
 	}
+	for i := range c.Guardrails.List {
+		own = append(own, c.Guardrails.List[i].Secret)
+	}
 	return &redaction{provider.NewMask(clients, own...), c.Log.Redact}
 }
 
-// redact gives a text without credentials and without what the rules find. Rules see the rest: they cannot tear a credential.
-func (a *App) redact(text []byte) []byte {
-	r := a.redaction.Load()
+// redact gives a body without credentials and without what the rules find, whichever way it is written there: with escapes, or in pieces over the events
+// of a stream.
+func (a *App) redact(body []byte) []byte {
+	return guardrail.Scrub(body, a.redaction.Load().clean)
+}
+
+// clean takes credentials out of a text, and then what the rules find: they cannot tear a credential.
+func (r *redaction) clean(text []byte) []byte {
 	text = r.mask.Bytes(text)
 	for _, rule := range r.rules {
 		text = rule.ReplaceAllLiteral(text, []byte(redacted))

@@ -8,12 +8,13 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"time"
 
-	"evergate/internal/admin"
 	"evergate/internal/catalog"
 	"evergate/internal/config"
 	"evergate/internal/fault"
 	"evergate/internal/health"
+	"evergate/internal/identity"
 	"evergate/internal/ingress"
 	"evergate/internal/provider"
 	"evergate/internal/resilience"
@@ -63,6 +64,7 @@ func routes() ingress.Routes {
 type upstream struct {
 	client   *provider.Client
 	identity string
+	files    []byte // of TLS: what they held
 }
 
 // dialFunc replaces the network in tests.
@@ -73,6 +75,7 @@ type parts struct {
 	upstreams map[string]*upstream
 	guards    []health.Config
 	sources   []catalog.Source
+	shown     map[string]shown // certificates of listeners, by setting
 }
 
 // build makes a configuration's parts; it changes nothing that serves. Clients in old whose options did not change are
@@ -83,13 +86,14 @@ func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, e
 	for i := range c.Providers {
 		pc := &c.Providers[i]
 		o := pc.Options
-		id := identity(pc)
+		files := filesOf(&o)
+		id := fingerprintOf(pc) + string(files)
 		up := old[o.Name]
 		if up == nil || up.identity != id {
 			vendor, err := vendorOf(&o, dial)
 			if err == nil {
 				o.Vendor = vendor
-				up, err = newUpstream(o, id, dial)
+				up, err = newUpstream(o, id, files, dial)
 			}
 			if err != nil {
 				problems = append(problems, fmt.Errorf("provider %s: %w", o.Name, err))
@@ -104,6 +108,10 @@ func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, e
 			Name: o.Name, Configured: pc.Models, Disabled: pc.Disabled, Identity: id, Fetch: fetch(up.client),
 		})
 	}
+	shown, err := loadShown(c)
+	if p.shown = shown; err != nil {
+		problems = append(problems, err)
+	}
 	if len(problems) > 0 {
 		p.closeNew(old)
 		return nil, errors.Join(problems...)
@@ -111,12 +119,12 @@ func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, e
 	return p, nil
 }
 
-func newUpstream(o provider.Options, id string, dial dialFunc) (*upstream, error) {
+func newUpstream(o provider.Options, id string, files []byte, dial dialFunc) (*upstream, error) {
 	client, err := provider.New(o, dial)
 	if err != nil {
 		return nil, err
 	}
-	return &upstream{client: client, identity: id}, nil
+	return &upstream{client: client, identity: id, files: files}, nil
 }
 
 // Verify says why a configuration would not start although its text is right: files that it names and that are
@@ -130,7 +138,7 @@ func Verify(c *config.Config) error {
 		return err
 	}
 	p.closeNew(nil)
-	return nil
+	return verifyShown(c, p.shown, time.Now())
 }
 
 func fetch(c *provider.Client) func(context.Context) ([]string, *fault.Fault) {
@@ -158,13 +166,13 @@ func credentials(cs []provider.Credential) []resilience.Credential {
 	return out
 }
 
-// identity is a fingerprint of what a client was made of; secrets enter as hashes.
-func identity(pc *config.Provider) string {
+// fingerprintOf is a fingerprint of what a client was made of; secrets enter as hashes.
+func fingerprintOf(pc *config.Provider) string {
 	h := fnv.New128a()
 	o := pc.Options
 	_, _ = fmt.Fprintf(h, "%v|%v|%v|%v|%v|%v|%v|%v|%v", o.Type, o.BaseURL, o.AuthHeader, o.AuthPrefix, o.TLS, o.Proxy,
 		o.ConnectTimeout, o.StreamUsage, o.Classify)
-	_, _ = fmt.Fprintf(h, "|%q|%q|%q|%q|%q|%q", o.API, o.Region, o.Project, o.Location, o.CredentialsFile, o.APIVersion)
+	_, _ = fmt.Fprintf(h, "|%v|%q|%q|%q|%q|%q|%q", o.Private, o.API, o.Region, o.Project, o.Location, o.CredentialsFile, o.APIVersion)
 	_, _ = fmt.Fprintf(h, "|%q|%q|%q|%q", o.AWS.AccessKeyID, o.AWS.SecretAccessKey.Reveal(), o.AWS.SessionToken.Reveal(), o.AWS.Profile)
 	_, _ = fmt.Fprintf(h, "|%q|%q|%q", o.Entra.TenantID, o.Entra.ClientID, o.Entra.ClientSecret.Reveal())
 	for _, name := range slices.Sorted(maps.Keys(o.Headers)) {
@@ -178,10 +186,11 @@ func identity(pc *config.Provider) string {
 }
 
 // ingressConfig is the data plane's part of a configuration.
-func ingressConfig(c *config.Config, p *parts, guards *health.Health) *ingress.Config {
+func ingressConfig(c *config.Config, p *parts, guards *health.Health, callers *identity.Book) *ingress.Config {
 	out := &ingress.Config{
 		Table: &c.Table, Providers: map[string]*ingress.Provider{}, MaxBody: c.Server.MaxRequestBody,
 		Keepalive: c.Server.KeepaliveInterval, WriteTimeout: c.Server.WriteTimeout, Bodies: c.Log.Bodies,
+		ReadTimeout: c.Server.Front.ReadTimeout,
 	}
 	for i := range c.Providers {
 		pc := &c.Providers[i]
@@ -196,14 +205,10 @@ func ingressConfig(c *config.Config, p *parts, guards *health.Health) *ingress.C
 		}
 	}
 	if c.Auth.Mode == config.AuthNone && !c.Auth.AllowAnonymous {
-		out.Foreign = admin.ForeignPage([]string{c.Server.Listen})
+		out.Foreign = foreignPage(c)
 	}
 	if c.Auth.Mode == config.AuthKeys {
-		out.Keys = &ingress.Keys{}
-		for _, k := range c.Auth.Keys {
-			out.Keys.Add(k.Name, k.Value.Reveal(), k.Models)
-			out.Keys.Bind(k.Policy)
-		}
+		out.Callers = callers
 	}
 	return out
 }

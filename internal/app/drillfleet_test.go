@@ -129,7 +129,7 @@ func TestDrillBudgetOfAFleet(t *testing.T) {
 		for range 4 {
 			struck(all[:2]) // eight
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(15 * time.Second) // two rounds, with their jitter
 		n := 0
 		for range 5 {
 			n += len(struck(all[2:]))

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -12,14 +11,18 @@ import (
 	"time"
 
 	"evergate/internal/attempt"
+	"evergate/internal/config"
+	"evergate/internal/front"
 )
 
 // entrance is a listener and the server behind it. Its drain is not http.Server.Shutdown, which closes idle connections at once:
 // a request that crosses such an end is lost, as clients do not repeat a POST, and a connection whose stream ended a moment ago
 // is just where the next one comes from.
 type entrance struct {
+	setting  string // that names it
 	listener net.Listener
 	server   *http.Server
+	certs    *front.Certificates // nil: plain text is spoken
 	opened   time.Time
 	conns    sync.Map // net.Conn → *visit
 	leaving  *atomic.Bool
@@ -49,25 +52,32 @@ func (a *App) open(key, listen string, h http.Handler) (net.Addr, error) {
 	if err != nil {
 		return nil, listenError(key, listen, err)
 	}
-	e := &entrance{listener: l, opened: time.Now(), leaving: &a.leaving, served: make(chan struct{})}
-	e.server = &http.Server{
-		Handler:           e.closing(h),
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(serverLog{a.log.Handler()}, slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return a.hard },
-		ConnState:         e.note,
+	cfg := a.config.Load()
+	e := &entrance{setting: key, listener: a.limited(key, l, cfg), opened: time.Now(), leaving: &a.leaving, served: make(chan struct{})}
+	e.server = a.newServer(e.closing(a.received(h)), cfg)
+	e.server.ConnState = e.note
+	if s, ok := a.shown[key]; ok {
+		e.certs = front.NewCertificates(s.files, s.loaded)
+		e.server.TLSConfig = e.certs.Config()
 	}
 	a.entrances = append(a.entrances, e)
 	return l.Addr(), nil
 }
 
-// settle waits for the models that providers have, so that a process which takes over knows them as the one before does.
+// settle waits for the models that providers have, and for the keys in the store, so that a process which takes over knows them as the one before does.
 func (a *App) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, a.opts.Settle)
 	defer cancel()
 	a.catalog.Settle(ctx)
+	look := time.NewTicker(lookAround)
+	defer look.Stop()
+	for a.callers.Waits() && a.config.Load().Auth.Mode == config.AuthKeys {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // start serves at every open entrance.
@@ -75,7 +85,7 @@ func (a *App) start() {
 	for _, e := range a.entrances {
 		go func() {
 			defer close(e.served)
-			if err := e.server.Serve(e.listener); err != nil && !e.closed.Load() {
+			if err := e.serve(); err != nil && !e.closed.Load() {
 				a.log.Error("listener failed", "listen", e.listener.Addr().String(), "error", err.Error())
 			}
 		}()
@@ -83,15 +93,27 @@ func (a *App) start() {
 	}
 }
 
+func (e *entrance) serve() error {
+	if e.certs != nil {
+		return e.server.ServeTLS(e.listener, "", "")
+	}
+	return e.server.Serve(e.listener)
+}
+
 // closing has clients told, in answers to what they ask once the entrance is leaving, that their connection ends.
 func (e *entrance) closing(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if e.leaving.Load() && !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		if inDoubt(r) || e.leaving.Load() && !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 			w.Header().Set("Connection", "close")
 		}
 		h.ServeHTTP(w, r)
 	})
 }
+
+// inDoubt says of a request that who stands before the gateway may have taken its end for another one than the gateway does: net/http goes by
+// chunks and forgets without a word a Content-Length that came beside them. What follows on such a connection may be the inside of
+// somebody's body, so that it ends with the answer (RFC 9112 §6.1). HTTP/2 has no chunks.
+func inDoubt(r *http.Request) bool { return len(r.TransferEncoding) > 0 }
 
 // note keeps a connection's state. It is called twice for every request: no lock, no clock, no allocation then.
 func (e *entrance) note(c net.Conn, s http.ConnState) {

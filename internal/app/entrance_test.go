@@ -15,7 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evergate/internal/config"
 	"evergate/internal/mock"
+	"evergate/internal/replica"
+	"evergate/internal/store/memory"
 )
 
 // persistent is a client's connection that asks one thing after another.
@@ -255,6 +258,42 @@ func TestStartAfterAHandOver(t *testing.T) {
 				t.Error(err)
 			}
 			time.Sleep(3 * time.Second) // the provider's
+		})
+	}
+}
+
+// A process that takes over knows the keys in the store before it takes anybody in: none of its first requests is told to come again.
+func TestKeysAreKnownAfterAHandOver(t *testing.T) {
+	for _, settle := range []time.Duration{0, 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			at := memory.New(time.Now)
+			defer at.Close()
+			s := newStack(t, twoProviders, map[string]mock.Script{"a": answers(), "b": answers()})
+			cfg := parse(t, "server: {listen: \"next:80\"}\nauth: {mode: keys}\nadmin: {token: t}\nproviders: {a: {type: openai, base_url: \"http://a/v1\", api_key: k, models: [m]}}\n"+sharedState)
+			a, err := New(Options{
+				Config: cfg, Logger: slog.New(slog.DiscardHandler), Dial: s.net.DialContext, Settle: settle,
+				Listen: func(_, addr string) (net.Listener, error) { return s.net.Listen(addr), nil },
+				OpenState: func(ctx context.Context, _ config.State) (replica.Store, error) {
+					select { // it is slow
+					case <-time.After(2 * time.Second):
+						return at.Peer(), nil
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if a.callers.Waits() != (settle == 0) {
+				t.Errorf("settle %s: keys are not known: %t", settle, a.callers.Waits())
+			}
+			if err := a.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

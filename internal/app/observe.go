@@ -21,7 +21,9 @@ func (a *App) sinks() journal.Sink {
 		Sync:       a.syncState,
 		Ledger:     a.ledgerState,
 		Traces:     a.tracesState,
-		Alerts:     a.alertStates,
+		Alerts:     a.alertStates, Front: a.frontState,
+		Cache:   a.cacheState,
+		Budgets: a.budgetStates,
 	})
 	a.prober = probing.New(a.dialects)
 	a.feed = feed.New(a.instance)

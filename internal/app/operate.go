@@ -16,12 +16,16 @@ func (a *App) adminHandler() http.Handler {
 	cfg := a.config.Load()
 	sources := admin.Sources{Health: a.healthView, Ready: a.ready, Metrics: a.metrics.Handler(), Operate: a.operate, Explain: a.ingress.Explain, Past: a.past, Drills: a.drills}
 	sources.AlertSources = admin.AlertSources{Alerts: a.alertsView, TestAlert: a.testAlert}
+	sources.CacheSources, sources.UsageSources = a.cacheSources(), a.usageSources()
+	sources.KeySources = a.keySources()
+	sources.LimitSources, sources.Spent = admin.LimitSources{Limits: a.limitsView}, a.spentBy
 	a.showViews(&sources)
 	if a.opts.Load != nil {
 		sources.Reload = a.reloadProblems
 	}
 	return admin.New(sources, admin.Options{
 		Token: cfg.Admin.Token, Hosts: []string{cfg.Server.Listen, cfg.Admin.Listen}, Pprof: cfg.Admin.Pprof, NoDrills: cfg.Admin.NoDrills,
+		Guesses: a.guesses,
 		MaxBody: cfg.Server.MaxRequestBody,
 	})
 }

@@ -45,7 +45,7 @@ providers:
 		res, _ := s.do("POST", "/passthrough/g/upload/v1beta/files", strings.NewReader(`{"file":{}}`), "X-Goog-Upload-Protocol", "resumable", "X-Goog-Upload-Command", "start")
 		to := res.Header.Get("X-Goog-Upload-Url")
 		address, ticket, _ := strings.Cut(to, "&evergate_ticket=")
-		if want := "http://gateway/passthrough/g/upload/v1beta/files?upload_id=u1&upload_protocol=resumable"; res.StatusCode != 200 || address != want || len(ticket) != 22 || res.Header.Get("X-Goog-Upload-Control-Url") != "" {
+		if want := "http://gateway/passthrough/g/upload/v1beta/files?upload_id=u1&upload_protocol=resumable"; res.StatusCode != 200 || address != want || len(ticket) != 32 || res.Header.Get("X-Goog-Upload-Control-Url") != "" {
 			t.Fatalf("%d: the address is %q, want %q; %v", res.StatusCode, to, want, res.Header)
 		}
 		if res, _ = s.do("POST", "/passthrough/g/upload/v1beta/files", nil, "X-Goog-Upload-Command", "start", "X-Forwarded-Proto", "https"); !strings.HasPrefix(res.Header.Get("X-Goog-Upload-Url"), "https://gateway/passthrough/g/upload/") {

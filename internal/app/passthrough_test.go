@@ -450,7 +450,7 @@ func TestPassthroughSilence(t *testing.T) {
 			<-r.Context().Done()
 		})
 		start := time.Now()
-		res, text := s.do("POST", "/passthrough/up/files", &drip{pieces: 10, size: 1 << 10, pause: 30 * time.Second, hash: io.Discard})
+		res, text := s.do("POST", "/passthrough/up/files", &drip{pieces: 10, size: 8 << 10, pause: 30 * time.Second, hash: io.Discard})
 		if res.StatusCode != http.StatusBadGateway || !strings.Contains(text, `"reason":"timeout"`) || time.Since(start) != 6*time.Minute {
 			t.Errorf("%d after %v: %s", res.StatusCode, time.Since(start), text)
 		}

@@ -47,6 +47,7 @@ type recorder struct {
 	probes   []journal.Probe
 	mirrors  []journal.Mirror
 	changed  []journal.Change
+	bug      int // every so many-th attempt panics; 0: none does
 }
 
 func (r *recorder) RequestEnded(f *journal.Request) {
@@ -59,6 +60,9 @@ func (r *recorder) AttemptEnded(f *journal.Attempt) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.attempts = append(r.attempts, *f)
+	if r.bug > 0 && len(r.attempts)%r.bug == 0 {
+		panic("a bug of a test")
+	}
 }
 
 func (r *recorder) GuardChanged(f *journal.Guard) {

@@ -76,7 +76,7 @@ func (a *App) replicate(c *config.Config) error {
 	if state.KeepAnswers {
 		o.Answers = a.ingress.Threads()
 	}
-	o.Drills = a.drills
+	o.Drills, o.Keys = a.drills, a.callers
 	a.fleet = replica.New(o)
 	a.shareDrills()
 	a.health.OnEvidence(a.fleet.Moved)

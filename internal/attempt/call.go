@@ -7,6 +7,7 @@ import (
 	"evergate/internal/failover"
 	"evergate/internal/health"
 	"evergate/internal/journal"
+	"evergate/internal/quota/meters"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 	"evergate/internal/wire"
@@ -28,6 +29,8 @@ type Leg struct {
 	Near uint8
 	// Key is the one that the caller brought for this provider, empty: none; the gateway's own are not used then.
 	Key string
+	// Limit is what its provider may be used at a time, by the config; nil: there is no limit.
+	Limit *meters.Gate
 	// Label is the model for metrics: a known id, or route.OtherLabel.
 	Label string
 }
@@ -51,10 +54,14 @@ type Call struct {
 	Hedge route.Hedge
 	// Resume: a stream that breaks is to be gone on with (R70).
 	Resume bool
+	// Censor judges the answer; nil: it goes out as it comes.
+	Censor Censor
 	// Keep: the caller wants the answer, or what ended its stream, in Result.Answer.
 	Keep bool
 	// Trace is the request's place in a trace; nil: it is not traced.
 	Trace *journal.Trace
+	// Foreseen is how many tokens one attempt may use, for legs with a Limit of them.
+	Foreseen int64
 	// Canonical is the request in no vendor's words, decoded when the first translation needs it.
 	Canonical *wire.Canonical
 	// What its bytes hint at, once they were looked at (R46).

@@ -14,6 +14,7 @@ import (
 	"evergate/internal/fault"
 	"evergate/internal/health"
 	"evergate/internal/journal"
+	"evergate/internal/quota/meters"
 	"evergate/internal/route"
 	"evergate/internal/wire"
 )
@@ -59,14 +60,16 @@ type exchange struct {
 	settled     bool  // the permit is
 	armed       bool  // a hedge may be started beside it
 	outrun      bool  // another one answered first (R71)
+	blocked     bool  // a guardrail did not let its answer out
 	sent        int64 // tokens of what the upstream was sent, estimated; 0: it was sent nothing
 	received    int64 // bytes of the text that came
 	hurried     bool  // the caller's own deadline has cut its limits (R13)
 	// Once the permit is settled: how long it took, and the provider's failures in a row before.
 	took           time.Duration
 	failuresBefore int
-	hedge          *hedge      // nil: it is none
-	drill          *drill.Rule // whose fault it met (R74); nil: none
+	limit          *meters.Hold // of the provider's own limits; nil: it has none
+	hedge          *hedge       // nil: it is none
+	drill          *drill.Rule  // whose fault it met (R74); nil: none
 }
 
 // do performs the exchange and hands the answer to the sink; nil: a whole answer was delivered.
@@ -250,10 +253,10 @@ func (e *exchange) own(f *fault.Fault) *fault.Fault {
 	}
 	if context.Cause(e.ctx) == errOutrun { //nolint:errorlint // it is no other's
 		e.outrun = true
-		return &fault.Fault{Class: fault.ClientGone, Cause: errOutrun, Unasked: f.Unasked}
+		return &fault.Fault{Class: fault.ClientGone, Cause: errOutrun, Unasked: f.Unasked, Unsent: f.Unsent}
 	}
 	if e.parent.Err() != nil {
-		return &fault.Fault{Class: fault.ClientGone, Cause: context.Cause(e.parent), Unasked: f.Unasked}
+		return &fault.Fault{Class: fault.ClientGone, Cause: context.Cause(e.parent), Unasked: f.Unasked, Unsent: f.Unsent}
 	}
 	if e.leg.Key != "" {
 		f = e.leg.callers(f)
@@ -348,6 +351,7 @@ func (e *exchange) settle(now time.Time, f *fault.Fault, answered bool) {
 		fact.FromProvider, fact.FromReason = e.x.lostProvider, e.x.lostReason
 	}
 	fact.Usage, fact.Estimated, fact.Cost = e.spent(f)
+	e.limit.Settle(now, meters.Amount{Tokens: fact.Usage.Input + fact.Usage.Output, Nano: fact.Cost.Nano})
 	e.x.r.Journal.AttemptEnded(&fact)
 }
 
@@ -358,6 +362,8 @@ func (e *exchange) outcome(f *fault.Fault) (status int, reason string) {
 		return e.status, "ok"
 	case e.outrun:
 		return e.status, outrunWord
+	case e.blocked:
+		return e.status, barredWord
 	case f.Status != 0:
 		return f.Status, f.Class.String()
 	}
@@ -373,6 +379,7 @@ func (e *exchange) release() {
 	}
 	if !e.settled {
 		e.settled = true
+		e.limit.Settle(time.Now(), meters.Amount{})
 		e.permit.Settle(time.Now(), health.OutcomeOf(&fault.Fault{}), health.Measured{})
 	}
 }
@@ -396,7 +403,7 @@ func (e *exchange) note(f *fault.Fault) {
 	s := &e.x.res.Steps[e.step]
 	s.Status, s.Reason = e.outcome(f)
 	if f != nil {
-		s.Message = f.Message
+		s.Message = e.x.unquoted(f.Message)
 		if e.resp != nil && !e.x.res.Committed && !e.outrun {
 			e.x.res.Header = e.resp.Header
 		}

@@ -19,6 +19,7 @@ func (r *Runner) Play(c *Call) explain.Played {
 		Draw:    func(now time.Time, share float64) bool { return budget.Draw(now, share, requests) },
 		Callers: func(t int) bool { return c.Legs[t].Key != "" },
 		Near:    func(t int) int { return int(c.Legs[t].Near) - 1 },
+		Full:    c.reserved,
 		Able:    func(t int) *fault.Fault { return able(c, t) },
 	}
 	return explain.Play(&g)

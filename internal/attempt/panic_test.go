@@ -15,6 +15,8 @@ import (
 	"evergate/internal/fault"
 	"evergate/internal/health"
 	"evergate/internal/journal"
+	"evergate/internal/quota"
+	"evergate/internal/quota/meters"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 	"evergate/internal/wire"
@@ -120,6 +122,11 @@ func panics(t *testing.T, run func()) {
 	run()
 }
 
+// oneAtATime is a limit of one request in flight.
+func oneAtATime() *meters.Gate {
+	return &meters.Gate{Table: meters.New(meters.Options{}), Bound: meters.Bound{Kind: meters.Provider, Name: "a", Limits: quota.Limits{Concurrent: 1}}}
+}
+
 // nothingLeft says that nobody has a permit any more, none was settled twice, and the provider's probe slot is free.
 func nothingLeft(t *testing.T, legs []Leg) {
 	t.Helper()
@@ -130,6 +137,9 @@ func nothingLeft(t *testing.T, legs []Leg) {
 		g := legs[i].Guards
 		if s := g.Snapshot(now); s.InFlight != 0 || s.SettledTwice != 0 || s.Guards.Breaker.FailuresTotal != 0 {
 			t.Errorf("%s: %d in flight, %d settled twice, %d failures", s.Name, s.InFlight, s.SettledTwice, s.Guards.Breaker.FailuresTotal)
+		}
+		if l := legs[i].Limit; l != nil && l.Full(now) != nil {
+			t.Error("the provider's limit is still held")
 		}
 		p, block := g.Admit(now, 0, "m", now.Add(time.Minute), false)
 		if block.Blocked() {
@@ -168,6 +178,7 @@ func TestPanicsAnywhere(t *testing.T) {
 				b, bug := newBench(t, nil, &upstream{}), &broken{in: tt.in}
 				bug.scripts = []scripted{tt.s}
 				b.legs[0].Upstream = bug
+				b.legs[0].Limit = oneAtATime()
 				b.runner.Journal = brokenJournal{broken: bug}
 				panics(t, func() { b.asked(t.Context(), brokenDialect{broken: bug}, tt.stream, brokenSink{bug}) })
 				nothingLeft(t, b.legs)
@@ -204,7 +215,8 @@ func TestPanicsInAPassage(t *testing.T) {
 				bug.scripts = []scripted{{status: status}}
 				b.runner.Journal = brokenJournal{broken: bug}
 				leg := &b.legs[0]
-				p := &Passage{Provider: "a", Guards: leg.Guards, Upstream: bug, Settings: leg.Settings, Timeouts: leg.Target.Timeouts, Start: time.Now()}
+				leg.Limit = oneAtATime()
+				p := &Passage{Provider: "a", Guards: leg.Guards, Limit: leg.Limit, Upstream: bug, Settings: leg.Settings, Timeouts: leg.Target.Timeouts, Start: time.Now()}
 				panics(t, func() { b.runner.Pass(t.Context(), p, brokenPassSink{brokenSink{bug}}) })
 				nothingLeft(t, b.legs)
 			})

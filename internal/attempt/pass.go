@@ -13,6 +13,7 @@ import (
 	"evergate/internal/fault"
 	"evergate/internal/health"
 	"evergate/internal/journal"
+	"evergate/internal/quota/meters"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 	"evergate/internal/wire"
@@ -29,6 +30,8 @@ type Passage struct {
 	Dialect  wire.Dialect
 	Settings *resilience.Settings
 	Timeouts route.Timeouts
+	// Limit is as in Leg.
+	Limit *meters.Gate
 	// Request is what is sent; the credential is filled in. Its Release is not used: Body holds the bytes.
 	Request Raw
 	Body    *Buffer // owns Request.Body; nil: there is none
@@ -87,7 +90,7 @@ func (r *Runner) Pass(ctx context.Context, p *Passage, sink PassSink) *Result {
 		p.Timeouts.Total = 0 // nobody knows how long it takes
 	}
 	call := &Call{ID: p.ID, Start: p.Start, Trace: p.Trace, Legs: []Leg{{
-		Target: route.Target{Provider: p.Provider, Timeouts: p.Timeouts}, Guards: p.Guards, Settings: p.Settings, Key: p.Request.Key,
+		Target: route.Target{Provider: p.Provider, Timeouts: p.Timeouts}, Guards: p.Guards, Settings: p.Settings, Key: p.Request.Key, Limit: p.Limit,
 	}}}
 	x := &passing{run: r.begin(call, nil), p: p, sink: sink}
 	for ended := false; !ended; x.now = time.Now() {
@@ -113,9 +116,19 @@ func (x *passing) try(parent context.Context) (ended bool) {
 	if x.p.Request.Upload == nil {
 		limits = failover.Cut(limits, x.now, x.deadline, x.move.Untried)
 	}
+	var hold *meters.Hold
+	if x.p.Limit != nil {
+		var full *meters.Refusal
+		if hold, full = x.p.Limit.Reserve(x.now, meters.Amount{}); full != nil {
+			x.noteSkip(&x.c.Legs[0], "", limitBlock(x.now, full))
+			x.session.Denied(x.move)
+			return false
+		}
+	}
 	var block resilience.Block
 	x.permit, block = x.p.Guards.Admit(x.now, x.move.Credential, "", x.now.Add(failover.Lease(limits, true)), x.move.Force)
 	if block.Blocked() {
+		hold.Return(x.now)
 		x.noteSkip(&x.c.Legs[0], x.c.Legs[0].credentialName(x.move.Credential), block)
 		x.session.Denied(x.move)
 		return false
@@ -127,7 +140,8 @@ func (x *passing) try(parent context.Context) (ended bool) {
 	}
 	settled := false
 	defer func() {
-		if !settled { // a panic on the way says nothing about the provider, and a probe slot must not stay taken (R33)
+		hold.Settle(time.Now(), meters.Amount{}) // nobody knows what it used
+		if !settled {                            // a panic on the way says nothing about the provider, and a probe slot must not stay taken (R33)
 			x.permit.Settle(time.Now(), health.OutcomeOf(&fault.Fault{}), health.Measured{})
 		}
 	}()
@@ -328,7 +342,7 @@ func (x *passing) finish(resp *http.Response, f *fault.Fault) {
 		status, x.res.Header, x.res.Leg = resp.StatusCode, resp.Header, &x.c.Legs[0]
 	}
 	if f != nil {
-		reason, message = f.Class.String(), f.Message
+		reason, message = f.Class.String(), x.unquoted(f.Message)
 		if f.Status != 0 {
 			status = f.Status
 		}

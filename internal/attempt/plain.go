@@ -90,6 +90,9 @@ func (e *exchange) judge(w *whole, resp *http.Response) *fault.Fault {
 		}
 		body = w.said.B
 	}
+	if body, f = e.judged(body); f != nil {
+		return f
+	}
 	w.body, w.length = body, len(body)
 	return nil
 }
@@ -98,6 +101,9 @@ func (e *exchange) judge(w *whole, resp *http.Response) *fault.Fault {
 func (e *exchange) tooLargeToHold(w *whole, resp *http.Response) *fault.Fault {
 	if e.translation != nil {
 		return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream's answer is larger than 16 MiB and cannot be translated"})
+	}
+	if e.x.c.Censor != nil {
+		return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream's answer is larger than 16 MiB and cannot be judged by a guardrail"})
 	}
 	if b := bytes.TrimLeft(w.buf.B, " \t\r\n"); len(b) == 0 || b[0] != '{' {
 		return e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream's answer is larger than 16 MiB and no JSON object"})

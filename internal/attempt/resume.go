@@ -17,15 +17,18 @@ import (
 // listen has a stream in the client's own dialect told through a seam, if it may be resumed: that alone needs a codec.
 func (e *exchange) listen() *fault.Fault {
 	x, c := e.x, e.x.c
-	if !x.seamed(e.leg) {
-		if x.seam != nil {
-			return unable(&wire.RequestError{Message: "its API cannot go on with an answer"})
-		}
+	censored := c.censored()
+	switch seamed := x.seamed(e.leg); {
+	case !seamed && x.seam != nil:
+		return unable(&wire.RequestError{Message: "its API cannot go on with an answer"})
+	case !seamed && !censored:
 		return nil
+	case censored && !wire.CanTranslate(c.Dialect, e.leg.Dialect):
+		return unable(&wire.RequestError{Message: "a guardrail judges the answer, and the answers of its API cannot be read"})
 	}
 	if c.Canonical == nil {
 		q, err := wire.Decode(c.Dialect, &c.Request)
-		if err != nil && x.seam != nil {
+		if err != nil && (x.seam != nil || censored) {
 			return unable(err)
 		}
 		if err != nil {
@@ -34,6 +37,7 @@ func (e *exchange) listen() *fault.Fault {
 		c.Canonical = q
 	}
 	e.translation = wire.NewTranslation(c.Dialect, e.leg.Dialect, c.Canonical, wire.Target{Model: e.leg.Target.Model})
+	e.censor()
 	e.sew()
 	return nil
 }

@@ -169,6 +169,13 @@ func (x *run) wait(ctx context.Context, d time.Duration) (ended bool) {
 // Pick implements failover.Guards.
 func (x *run) Pick(t int, skip func(int) bool) (int, resilience.Block, bool) {
 	leg := &x.c.Legs[t]
+	if leg.Limit != nil {
+		return x.pickLimited(leg, skip)
+	}
+	return x.pick(leg, skip)
+}
+
+func (x *run) pick(leg *Leg, skip func(int) bool) (int, resilience.Block, bool) {
 	if leg.Key != "" {
 		return leg.Guards.PickCallers(x.now, leg.Target.Model, x.rnd, skip)
 	}
@@ -245,9 +252,15 @@ func (x *run) admit(e *exchange) bool {
 		own := failover.Cut(leg.Target.Timeouts, x.now, x.c.deadline(), m.Untried)
 		e.hurried = x.c.Request.Stream && own.FirstChunk != e.limits.FirstChunk || !x.c.Request.Stream && own.Attempt != e.limits.Attempt
 	}
-	var block resilience.Block
+	block := e.reserve()
+	if block.Blocked() {
+		x.noteSkip(leg, "", block)
+		x.session.Denied(*m)
+		return false
+	}
 	e.permit, block = leg.Guards.Admit(x.now, m.Credential, leg.Target.Model, x.now.Add(failover.Lease(e.limits, x.c.Request.Stream)), m.Force)
 	if block.Blocked() {
+		e.limit.Return(x.now)
 		x.noteSkip(leg, leg.credentialName(m.Credential), block)
 		x.session.Denied(*m)
 		return false

@@ -270,6 +270,9 @@ func (r *relay) translate(start int, data []byte) *fault.Fault {
 	out, err := r.e.translation.AppendEvent(r.scratch[:0], data)
 	r.scratch = out
 	if err != nil {
+		if why := r.e.translation.Stopped(); why != nil {
+			return r.e.barred(why)
+		}
 		return r.broken(r.from, r.e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream sent an event that cannot be translated", Cause: err}))
 	}
 	return r.write(out)
@@ -368,6 +371,9 @@ func (r *relay) end(start int) *fault.Fault {
 func (r *relay) close() *fault.Fault {
 	if t := r.e.translation; t != nil {
 		r.scratch = t.AppendEnd(r.scratch[:0])
+		if why := t.Stopped(); why != nil {
+			return r.e.barred(why)
+		}
 		if r.e.x.c.Keep {
 			r.e.x.res.Answer = lastData(r.scratch)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"evergate/internal/fault"
 	"evergate/internal/wire"
@@ -24,6 +25,7 @@ func (e *exchange) translate(w wire.Rewrite) *fault.Fault {
 	terms.Unsealed = e.unsealed
 	terms.Prefix = e.prefix()
 	e.translation = wire.NewTranslation(c.Dialect, e.leg.Dialect, c.Canonical, terms)
+	e.censor()
 	e.sew()
 	buf := GetBuffer(len(c.Request.Body) + 1024)
 	body, err := e.translation.AppendRequest(buf.B, w)
@@ -148,9 +150,18 @@ func (e *exchange) said() wire.Said {
 // asTranslated gives an answer that the upstream's dialect judged good in the client's words.
 func (e *exchange) asTranslated(body []byte) (*Buffer, *fault.Fault) {
 	buf := GetBuffer(len(body) + 512)
+	if e.x.c.Censor != nil { // which may take its time
+		e.watch.pause(time.Now())
+	}
 	out, err := e.translation.AppendReply(buf.B, body)
+	if e.x.c.Censor != nil {
+		e.watch.resume(time.Now())
+	}
 	if err != nil {
 		buf.Release()
+		if why := e.translation.Stopped(); why != nil {
+			return nil, e.barred(why)
+		}
 		return nil, e.leg.Upstream.Refine(&fault.Fault{Class: fault.Invalid, Message: "the upstream's answer cannot be translated: " + err.Error(), Cause: err})
 	}
 	buf.B = out

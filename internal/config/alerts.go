@@ -19,6 +19,8 @@ type Alert struct {
 	Format alert.Format
 	On     []alert.Event // empty: all
 	For    time.Duration
+	// Private lets its host's name lead to private addresses.
+	Private bool
 }
 
 // maxAlerts bounds the receivers: each has a queue and a goroutine.
@@ -31,6 +33,8 @@ type alertFile struct {
 	format given[alert.Format]
 	on     given[[]given[alert.Event]]
 	wait   given[time.Duration]
+
+	private given[bool]
 }
 
 func alertShape() shape[alertFile] {
@@ -45,6 +49,7 @@ func alertShape() shape[alertFile] {
 		field("format", "json is documented; slack is a message for Slack and what takes the same.", choice(say("json", alert.JSON), say("slack", alert.Slack)), func(f *alertFile) *given[alert.Format] { return &f.format }),
 		field("on", "The events that it wants; none: all.", list("events such as breaker_opened", choice(events...)), func(f *alertFile) *given[[]given[alert.Event]] { return &f.on }),
 		field("for", "How long something must be the matter before it is told.", duration(0), func(f *alertFile) *given[time.Duration] { return &f.wait }),
+		field("private", "Whether the host's name may lead to a private address. Without it: if the name itself says so.", boolean(), func(f *alertFile) *given[bool] { return &f.private }),
 	})
 }
 
@@ -62,7 +67,7 @@ func (b *builder) alerts() []Alert {
 		if s := a.v.secret; s.set && s.v.value == "" {
 			b.problem(s.at, "", "is empty, so that nothing would be signed; set the variable, or remove the secret")
 		}
-		alert := Alert{Name: a.v.name.v, URL: a.v.url.v.value, Secret: a.v.secret.v.value, Format: a.v.format.v, For: a.v.wait.v}
+		alert := Alert{Name: a.v.name.v, URL: a.v.url.v.value, Secret: a.v.secret.v.value, Format: a.v.format.v, For: a.v.wait.v, Private: a.v.private.v}
 		for _, e := range a.v.on.v {
 			alert.On = append(alert.On, e.v)
 		}

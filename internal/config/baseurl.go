@@ -3,12 +3,13 @@ package config
 import (
 	"errors"
 	"net"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"evergate/internal/reach"
 )
 
 // versionSegment is a path segment such as v1 or v1beta.
@@ -151,30 +152,10 @@ func absoluteURL(raw string, schemes ...string) (*url.URL, string) {
 }
 
 // near says whether a host is this machine or in a private network, going by its name alone.
-func near(host string) bool {
-	if loopback(host) {
-		return true
-	}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.IsPrivate() || ip.IsLinkLocalUnicast()
-	}
-	for _, suffix := range []string{".local", ".internal", ".lan", ".home.arpa"} {
-		if strings.HasSuffix(strings.ToLower(host), suffix) {
-			return true
-		}
-	}
-	return host != "" && !strings.Contains(host, ".") // a service name of a container network
-}
+func near(host string) bool { return reach.Near(host) }
 
 // loopback says whether a host is this machine alone.
-func loopback(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
-}
+func loopback(host string) bool { return reach.Loopback(host) }
 
 // hostPort splits the address of a listener.
 func hostPort(addr string) (host, port string, wrong string) {

@@ -27,7 +27,7 @@ type builder struct {
 func (b *builder) finish(name string) (*Config, error) {
 	global := merger{layers: globalLayers(&b.vars.resilience, b.file)}
 	c := &Config{
-		File: name, Server: b.server(), Admin: b.admin(), Auth: b.auth(),
+		File: name, Server: b.server(), Admin: b.admin(),
 		Log:             b.log(),
 		State:           b.state("EVERGATE_STATE_URL"),
 		Resilience:      global.resilienceSettings(),
@@ -35,15 +35,20 @@ func (b *builder) finish(name string) (*Config, error) {
 		RefreshInterval: b.vars.refresh.or(defaultRefresh),
 		RecheckInterval: b.vars.recheck.or(defaultRecheck),
 	}
-	c.Ledger = b.ledger(c.State)
+	c.Ledger, c.Cache = b.ledger(c.State), b.cache()
 	c.Alerts, c.Availability = b.alerts(), b.availability()
+	c.ModelLimits = b.modelLimits()
 	c.Providers = b.providers()
+	c.Auth = b.auth()
 	c.Table = b.table(c.Providers)
+	c.Guardrails = b.guardrails()
 	b.checkRules(b.file.resilience.v.classify)
 	for _, class := range []string{classAPIKey, classOAuth, classLocal} {
 		b.checkRules(b.file.class(class).classify)
 	}
+	c.Auth.FailedLimit = b.failedLimit(&c.Server.Front)
 	b.checkExposure(c)
+	b.checkCORS(c)
 	b.checkLoop(c)
 	if len(b.problems) > 0 {
 		return nil, inOrder(b.problems)
@@ -61,6 +66,7 @@ func (b *builder) server() Server {
 	s.KeepaliveInterval = f.keepaliveInterval.or(s.KeepaliveInterval)
 	s.WriteTimeout = f.writeTimeout.or(s.WriteTimeout)
 	b.checkAddress(f.listen)
+	s.TLS, s.Front = b.listenerTLS(f.front.tls), b.front(&f.front)
 	return s
 }
 
@@ -73,7 +79,10 @@ func (b *builder) admin() Admin {
 	if token.absent() {
 		token = secretVariable(b.reader, b.env, "EVERGATE_ADMIN_TOKEN")
 	}
-	return Admin{Listen: f.listen.v, Token: token.v.value, Pprof: f.pprof.v, NoDrills: !f.drills.or(true)}
+	if !f.tls.absent() && f.listen.v == "" && !f.listen.wrong {
+		b.problem(f.tls.at, "", "is for a listener of its own, but admin.listen is not set; set it, or use server.tls")
+	}
+	return Admin{Listen: f.listen.v, TLS: b.listenerTLS(f.tls), Token: token.v.value, Pprof: f.pprof.v, NoDrills: !f.drills.or(true)}
 }
 
 func (b *builder) checkAddress(addr given[string]) {
@@ -87,44 +96,6 @@ func (b *builder) checkAddress(addr given[string]) {
 		}
 		b.problem(addr.at, suggestion, "%q %s", addr.v, wrong)
 	}
-}
-
-func (b *builder) auth() Auth {
-	f := &b.file.auth.v
-	a := Auth{Mode: f.mode.v, AllowAnonymous: f.allowAnonymous.v}
-	if f.mode.absent() && len(f.keys.v) > 0 {
-		a.Mode = AuthKeys
-	}
-	switch {
-	case f.mode.set && a.Mode == AuthNone && len(f.keys.v) > 0:
-		b.problem(f.mode.at, "keys", "is none although there are keys, which nobody would have to show")
-	case a.Mode == AuthKeys && len(f.keys.v) == 0 && !f.keys.wrong:
-		b.problem(f.mode.at, "", "is keys, but auth.keys has none; add { name: …, value: ${…} }")
-	}
-	names, values := map[string]place{}, map[string]place{}
-	for _, k := range f.keys.v {
-		b.named(k.v.name, k.at, names)
-		if b.clientKeyValue(k) {
-			b.once(values, k.v.value.v.value.Reveal(), k.v.value.at, "has the same value as the key on line %d; give each caller a key of its own")
-		}
-		a.Keys = append(a.Keys, ClientKey{Name: k.v.name.v, Value: k.v.value.v.value, Models: texts(k.v.models), Policy: b.policyName(k.v.policy)})
-	}
-	return a
-}
-
-func (b *builder) clientKeyValue(k given[clientKeyFile]) bool {
-	v := k.v.value
-	switch {
-	case v.wrong:
-		return false
-	case v.absent():
-		b.problem(k.at, "", "has no value; add value: ${…}")
-		return false
-	case v.v.value == "":
-		b.problem(v.at, "", "is empty, which would let everybody in; set the variable, or remove the key")
-		return false
-	}
-	return true
 }
 
 // named reports a missing or repeated name.

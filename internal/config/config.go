@@ -6,6 +6,7 @@ import (
 
 	"evergate/internal/probing"
 	"evergate/internal/provider"
+	"evergate/internal/quota"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 )
@@ -22,6 +23,7 @@ type Config struct {
 	Log    Log
 	State  State
 	Ledger Ledger
+	Cache  Cache
 	// Providers in the order of the file, detected ones after them.
 	Providers []Provider
 	// Table routes model names; its providers are in the same order.
@@ -37,6 +39,10 @@ type Config struct {
 	Alerts []Alert
 	// Availability is what models are to reach (R77), 0 to 1, by the name of the virtual model; those without a target are not in it.
 	Availability map[string]float64
+	// ModelLimits are what all callers together may use of virtual models at a time, by name.
+	ModelLimits map[string]quota.Limits
+	// Guardrails judge the words of requests and answers.
+	Guardrails Guardrails
 	// Warnings are doubts that keep nothing from starting.
 	Warnings Problems
 }
@@ -49,41 +55,20 @@ type Server struct {
 	ShutdownGrace     time.Duration
 	KeepaliveInterval time.Duration
 	WriteTimeout      time.Duration
+	TLS               TLS
+	Front             Front
 }
 
 // Admin is the admin API.
 type Admin struct {
 	// Listen is host:port; empty: the server's listener.
 	Listen string
+	TLS    TLS
 	// Token is empty where none is needed.
 	Token provider.Secret
 	Pprof bool
 	// NoDrills: no fault is injected, whoever of the fleet may have started a drill.
 	NoDrills bool
-}
-
-// AuthMode says how callers are told apart.
-type AuthMode uint8
-
-// The modes of auth.
-const (
-	AuthNone AuthMode = iota
-	AuthKeys
-)
-
-// Auth says who may use the gateway.
-type Auth struct {
-	Mode           AuthMode
-	AllowAnonymous bool
-	Keys           []ClientKey
-}
-
-// ClientKey is a key of a caller; Models limits it to these names, empty: all.
-type ClientKey struct {
-	Name   string
-	Value  provider.Secret
-	Models []string
-	Policy string // the name of its policy; empty: none
 }
 
 // Log says how to log. Format is text, json, or empty: by whether standard error is a terminal.
@@ -113,6 +98,8 @@ type Provider struct {
 	Probe      probing.Settings
 	// Passthrough says whether it takes requests as they are.
 	Passthrough bool
+	// Limits are what may be used of it at a time.
+	Limits quota.Limits
 	// Settings are the same values as Resilience and Timeouts, in words and with where each came from.
 	Settings []Setting
 }
@@ -140,7 +127,7 @@ const (
 func defaultServer() Server {
 	return Server{
 		Listen: "127.0.0.1:8080", MaxRequestBody: 32 << 20, ShutdownGrace: 30 * time.Second,
-		KeepaliveInterval: 15 * time.Second, WriteTimeout: time.Minute,
+		KeepaliveInterval: 15 * time.Second, WriteTimeout: time.Minute, Front: defaultFront(),
 	}
 }
 

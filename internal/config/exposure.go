@@ -1,10 +1,5 @@
 package config
 
-import (
-	"net"
-	"strings"
-)
-
 // checkExposure refuses what would let strangers in: no auth, or an admin API without a token, on an address that
 // others can reach.
 func (b *builder) checkExposure(c *Config) {
@@ -79,9 +74,5 @@ func (c *Config) WithListen(addr string) (*Config, error) {
 // PublicURL is the address to show to a user: a listener on all interfaces is reached at localhost.
 func (s Server) PublicURL() string {
 	host, port, _ := hostPort(s.Listen)
-	switch strings.Trim(host, "[]") {
-	case "", "0.0.0.0", "::":
-		host = "127.0.0.1"
-	}
-	return "http://" + net.JoinHostPort(host, port)
+	return s.TLS.publicScheme() + "://" + publicHost(host, port)
 }

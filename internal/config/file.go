@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"evergate/internal/provider"
+	"evergate/internal/quota"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 	"evergate/internal/wire"
@@ -18,16 +19,20 @@ type file struct {
 	log        given[logFile]
 	state      given[stateFile]
 	ledger     given[ledgerFile]
+	cache      given[cacheFile]
 	detect     given[bool]
 	alerts     given[[]given[alertFile]]
-	providers  given[[]entry[providerFile]]
-	models     given[[]entry[modelFile]]
-	failover   given[[]entry[[]given[string]]]
-	catalog    given[[]entry[factsFile]]
-	resilience given[globalFile]
-	timeouts   given[timeoutsFile]
-	policies   given[[]entry[policyFile]]
-	policy     given[string]
+	guardrails given[[]entry[guardrailFile]]
+	// guardrailDefaults are names.
+	guardrailDefaults given[[]given[string]]
+	providers         given[[]entry[providerFile]]
+	models            given[[]entry[modelFile]]
+	failover          given[[]entry[[]given[string]]]
+	catalog           given[[]entry[factsFile]]
+	resilience        given[globalFile]
+	timeouts          given[timeoutsFile]
+	policies          given[[]entry[policyFile]]
+	policy            given[string]
 }
 
 type serverFile struct {
@@ -37,26 +42,15 @@ type serverFile struct {
 	shutdownGrace     given[time.Duration]
 	keepaliveInterval given[time.Duration]
 	writeTimeout      given[time.Duration]
+	front             frontFile
 }
 
 type adminFile struct {
 	listen given[string]
+	tls    given[listenerTLSFile]
 	token  given[secretText]
 	pprof  given[bool]
 	drills given[bool]
-}
-
-type authFile struct {
-	mode           given[AuthMode]
-	allowAnonymous given[bool]
-	keys           given[[]given[clientKeyFile]]
-}
-
-type clientKeyFile struct {
-	name   given[string]
-	value  given[secretText]
-	models given[[]given[string]]
-	policy given[string]
 }
 
 type logFile struct {
@@ -83,6 +77,7 @@ type providerFile struct {
 	apiKey      given[secretText]
 	byok        given[route.BYOK]
 	passthrough given[bool]
+	limits      given[quota.Limits]
 	attributes  given[attributesFile]
 	adaptive    given[struct{}]
 	probe       given[probeFile]
@@ -91,6 +86,7 @@ type providerFile struct {
 	headers     given[[]entry[string]]
 	tls         given[tlsFile]
 	proxy       given[string]
+	private     given[bool]
 	models      given[[]given[string]]
 	timeouts    given[timeoutsFile]
 	resilience  given[resilienceFile]
@@ -142,6 +138,10 @@ type modelFile struct {
 	holdDown given[time.Duration]
 	policy   given[string]
 	mirror   given[mirrorFile]
+	limits   given[quota.Limits]
+	cache    given[modelCacheFile]
+
+	guardrails given[[]given[string]]
 
 	availability given[float64]
 }

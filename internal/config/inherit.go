@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"evergate/internal/resilience"
@@ -206,7 +207,9 @@ func defaults() map[string]string {
 	out := map[string]string{
 		"server.listen": s.Listen, "server.max_request_body": fmt.Sprintf("%dMiB", s.MaxRequestBody>>20),
 		"server.shutdown_delay": formatDuration(s.ShutdownDelay), "server.shutdown_grace": formatDuration(s.ShutdownGrace), "server.keepalive_interval": formatDuration(s.KeepaliveInterval),
-		"server.write_timeout": formatDuration(s.WriteTimeout), "log.level": defaultLogLevel,
+		"server.write_timeout": formatDuration(s.WriteTimeout), "server.header_timeout": formatDuration(s.Front.HeaderTimeout), "server.read_timeout": formatDuration(s.Front.ReadTimeout),
+		"server.idle_timeout": formatDuration(s.Front.IdleTimeout), "server.max_header": fmt.Sprintf("%dKiB", s.Front.MaxHeader>>10), "server.forwarded_header": strings.ToLower(s.Front.ForwardedHeader),
+		"cors.max_age": formatDuration(s.Front.CORS.MaxAge), "listener_tls.min_version": "1.2", "listener_tls.client_auth": "require", "log.level": defaultLogLevel,
 		"state.url": DefaultState, "state.sync_interval": formatDuration(defaultSyncInterval), "state.keep_answers": "true", "provider.key_strategy": "round_robin", "model.strategy": "ordered",
 	}
 	for _, setting := range m.settings {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"time"
 
+	"evergate/internal/quota"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 	"evergate/internal/wire"
@@ -18,7 +19,10 @@ func fileShape() shape[file] {
 		field("log", "What is logged, and how.", logShape(), func(f *file) *given[logFile] { return &f.log }),
 		field("state", "Where the guards' state is kept.", stateShape(), func(f *file) *given[stateFile] { return &f.state }),
 		field("ledger", "How much is kept of requests that are over, in the store of state.", ledgerShape(), func(f *file) *given[ledgerFile] { return &f.ledger }),
+		field("cache", "How much is kept of answers, for models that have a cache.", cacheShape(), func(f *file) *given[cacheFile] { return &f.cache }),
 		field("alerts", "Who is told when something is the matter.", list("receivers with a name and a url", alertShape()), func(f *file) *given[[]given[alertFile]] { return &f.alerts }),
+		field("guardrails", "What judges the words of requests and answers, by a name of your own.", table("names of guardrails", guardrailShape()), func(f *file) *given[[]entry[guardrailFile]] { return &f.guardrails }),
+		field("guardrail_defaults", "The guardrails of every request, by name; a key, a team and a model can add others.", guardrailNamesShape(), func(f *file) *given[[]given[string]] { return &f.guardrailDefaults }),
 		field("detect", "Whether providers found in the environment are added to those of the file.", boolean(), func(f *file) *given[bool] { return &f.detect }),
 		field("providers", "The upstreams, by a name of your own.", table("names of providers", providerShape()), func(f *file) *given[[]entry[providerFile]] { return &f.providers }),
 		field("models", "Virtual models: a name of your own that stands for one or more targets.", table("names of models", modelShape()), func(f *file) *given[[]entry[modelFile]] { return &f.models }),
@@ -34,41 +38,23 @@ func fileShape() shape[file] {
 }
 
 func serverShape() shape[serverFile] {
-	return object("server", "The listener that clients talk to.", []key[serverFile]{
+	return object("server", "The listener that clients talk to.", append([]key[serverFile]{
 		field("listen", "Address as host:port.", text("host:port"), func(f *serverFile) *given[string] { return &f.listen }),
 		field("max_request_body", "Largest request body.", size(), func(f *serverFile) *given[int64] { return &f.maxRequestBody }),
 		field("shutdown_delay", "How long requests are still taken after SIGTERM, with readiness failing, so that load balancers notice.", duration(0), func(f *serverFile) *given[time.Duration] { return &f.shutdownDelay }),
 		field("shutdown_grace", "How long running requests may go on after SIGTERM, or after shutdown_delay if there is one.", duration(0), func(f *serverFile) *given[time.Duration] { return &f.shutdownGrace }),
 		field("keepalive_interval", "A comment is sent to the client when a stream was silent for so long; 0 turns it off.", duration(0), func(f *serverFile) *given[time.Duration] { return &f.keepaliveInterval }),
 		field("write_timeout", "A client that takes no byte for so long is disconnected; 0 turns it off.", duration(0), func(f *serverFile) *given[time.Duration] { return &f.writeTimeout }),
-	})
+	}, within(func(f *serverFile) *frontFile { return &f.front }, frontKeys())...))
 }
 
 func adminShape() shape[adminFile] {
 	return object("admin", "The admin API, metrics and status.", []key[adminFile]{
 		field("listen", "Address of its own as host:port; empty: the server's listener.", optionalText("host:port"), func(f *adminFile) *given[string] { return &f.listen }),
+		field("tls", "The certificate of the listener of its own.", listenerTLSShape(), func(f *adminFile) *given[listenerTLSFile] { return &f.tls }),
 		field("token", "Bearer token of the admin API; needed off loopback. Without one EVERGATE_ADMIN_TOKEN counts.", secret("a token"), func(f *adminFile) *given[secretText] { return &f.token }),
 		field("pprof", "Whether Go profiles are served below /debug/pprof.", boolean(), func(f *adminFile) *given[bool] { return &f.pprof }),
 		field("drills", "Whether faults may be injected on purpose; without it they may.", boolean(), func(f *adminFile) *given[bool] { return &f.drills }),
-	})
-}
-
-func authShape() shape[authFile] {
-	return object("auth", "Who may use the gateway.", []key[authFile]{
-		field("mode", "none lets every caller in; keys wants one of the keys below. Without it: keys if there are any.",
-			choice(say("none", AuthNone), say("keys", AuthKeys)), func(f *authFile) *given[AuthMode] { return &f.mode }),
-		field("allow_anonymous", "Allows mode none on an address that others can reach.", boolean(), func(f *authFile) *given[bool] { return &f.allowAnonymous }),
-		field("keys", "The keys of callers.", list("keys with a name and a value", clientKeyShape()), func(f *authFile) *given[[]given[clientKeyFile]] { return &f.keys }),
-	})
-}
-
-func clientKeyShape() shape[clientKeyFile] {
-	return object("client_key", "A key of a caller.", []key[clientKeyFile]{
-		field("name", "Shown in logs.", text("a name"), func(f *clientKeyFile) *given[string] { return &f.name }),
-		field("value", "The secret itself; keep it in an environment variable.", secret("a key"), func(f *clientKeyFile) *given[secretText] { return &f.value }),
-		field("models", "The models it may use; none: all.", list("model names", text("a model name")), func(f *clientKeyFile) *given[[]given[string]] { return &f.models }),
-		field("policy", "The policy of its requests, by name.", policyNameShape(), func(f *clientKeyFile) *given[string] { return &f.policy }),
-		later[clientKeyFile]("limits"), later[clientKeyFile]("budget"),
 	})
 }
 
@@ -112,11 +98,13 @@ func providerShape() shape[providerFile] {
 			field("key_file", "The certificate's private key.", optionalText("a file name"), func(f *tlsFile) *given[string] { return &f.keyFile }),
 		}), func(f *providerFile) *given[tlsFile] { return &f.tls }),
 		field("proxy", "URL of a proxy for this provider.", optionalText("a URL"), func(f *providerFile) *given[string] { return &f.proxy }),
+		field("private", "Whether its host's name may lead to a private address. Without it: if the name itself says so, or class is local.", boolean(), func(f *providerFile) *given[bool] { return &f.private }),
 		field("models", "The models it has; none: they are discovered.", list("model ids", text("a model id")), func(f *providerFile) *given[[]given[string]] { return &f.models }),
 		field("timeouts", "Time limits for this provider.", timeoutsShape(), func(f *providerFile) *given[timeoutsFile] { return &f.timeouts }),
 		field("resilience", "What differs from the global resilience settings.", object("overrides", "Resilience settings that differ from the global ones.", resilienceKeys()), func(f *providerFile) *given[resilienceFile] { return &f.resilience }),
 		field("byok", "Whether callers bring their own key, in the header x-evergate-key-NAME: off, allow or require.", byokShape(), func(f *providerFile) *given[route.BYOK] { return &f.byok }),
 		field("passthrough", "Whether it takes requests under /passthrough/NAME/.", choice(say("on", true), say("off", false)), func(f *providerFile) *given[bool] { return &f.passthrough }),
+		field("limits", "What the gateways may use of it together at a time; who has used that is passed over while another is left.", limitsShape(), func(f *providerFile) *given[quota.Limits] { return &f.limits }),
 		field("probe", "How it is found out, without a user's request, that it is back.", probeShape(), func(f *providerFile) *given[probeFile] { return &f.probe }),
 		field("adaptive_concurrency", "Whether requests in flight are limited by what the provider bears.", off(), func(f *providerFile) *given[struct{}] { return &f.adaptive }),
 		field("region", "bedrock: the AWS region. Without it AWS_REGION counts.", regionShape(), func(f *providerFile) *given[string] { return &f.region }),
@@ -160,7 +148,10 @@ func modelShape() shape[modelFile] {
 			field("content_filter", "Asked when a target's provider refuses the content.", list("targets such as provider/model", targetShape()), func(f *onFile) *given[[]given[targetFile]] { return &f.contentFilter }),
 		}), func(f *modelFile) *given[onFile] { return &f.on }),
 		field("policy", "The policy of its requests, by name.", policyNameShape(), func(f *modelFile) *given[string] { return &f.policy }),
+		field("guardrails", "The guardrails of its requests, by name.", guardrailNamesShape(), func(f *modelFile) *given[[]given[string]] { return &f.guardrails }),
 		field("mirror", "Where a share of its requests is copied to, to try it out.", mirrorShape(), func(f *modelFile) *given[mirrorFile] { return &f.mirror }),
+		field("cache", "How long its answers are kept, to be given again to the same request; without it none is.", modelCacheShape(), func(f *modelFile) *given[modelCacheFile] { return &f.cache }),
+		field("limits", "What all callers may use of it together at a time.", limitsShape(), func(f *modelFile) *given[quota.Limits] { return &f.limits }),
 		field("availability", "The share of its requests that is to be answered, such as 99.9%; the overview holds the model against it.", percentage(), func(f *modelFile) *given[float64] { return &f.availability }),
 	})
 }

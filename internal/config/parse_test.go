@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"evergate/internal/identity"
 	"evergate/internal/provider"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
@@ -43,8 +45,8 @@ func TestDefaults(t *testing.T) {
 	c := mustParse(t, "providers: { openai: { type: openai, api_key: sk-1 } }", nil)
 	want := Config{
 		File:   "evergate.yaml",
-		Server: Server{"127.0.0.1:8080", 32 << 20, 0, 30 * time.Second, 15 * time.Second, time.Minute},
-		Log:    Log{Level: "info"}, State: State{DefaultState, 5 * time.Second, true}, Ledger: Ledger{30 * 24 * time.Hour, 1_000_000},
+		Server: Server{"127.0.0.1:8080", 32 << 20, 0, 30 * time.Second, 15 * time.Second, time.Minute, TLS{}, defaultFront()},
+		Log:    Log{Level: "info"}, State: State{DefaultState, 5 * time.Second, true}, Ledger: Ledger{30 * 24 * time.Hour, 1_000_000}, Cache: Cache{64 << 20, 1 << 20, nil},
 		Resilience: resilience.Defaults(), Timeouts: route.DefaultTimeouts(),
 		RefreshInterval: time.Hour, RecheckInterval: time.Minute,
 	}
@@ -66,13 +68,14 @@ func TestDefaults(t *testing.T) {
 func TestAllKeys(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, allKeys, map[string]string{"TOKEN": "tok", "CI_KEY": "k-1"})
-	if diff := cmp.Diff(Server{"127.0.0.1:9000", 10_000_000, 3 * time.Second, 0, 0, 90 * time.Second}, c.Server); diff != "" {
+	if diff := cmp.Diff(Server{"127.0.0.1:9000", 10_000_000, 3 * time.Second, 0, 0, 90 * time.Second, TLS{}, defaultFront()}, c.Server); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Admin{"127.0.0.1:9001", "tok", true, true}, c.Admin); diff != "" {
+	if diff := cmp.Diff(Admin{"127.0.0.1:9001", TLS{}, "tok", true, true}, c.Admin); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Auth{AuthKeys, false, []ClientKey{{"ci", "k-1", []string{"fast"}, ""}}}, c.Auth); diff != "" {
+	auth := Auth{Mode: AuthKeys, Keys: []ClientKey{{Principal: identity.Principal{Name: "ci", Models: []string{"fast"}}, Value: "k-1"}}}
+	if diff := cmp.Diff(auth, c.Auth, cmpopts.IgnoreUnexported(identity.Principal{})); diff != "" {
 		t.Error(diff)
 	}
 	if l := c.Log; l.Format != "json" || l.Level != "debug" || l.Bodies != 2048 || len(l.Redact) != 1 || l.Redact[0].String() != "[0-9]{16}" {

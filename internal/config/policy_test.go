@@ -39,8 +39,8 @@ auth: { keys: [ { name: ci, value: k-1, policy: eu-only } ] }
 	}, c.Table.Policies); diff != "" {
 		t.Error(diff)
 	}
-	if c.Table.Policy != "careful" || c.Table.Virtual["fast"].Policy != "eu-only" || c.Auth.Keys[0].Policy != "eu-only" || !c.Table.BYOK {
-		t.Errorf("policies are attached as %q, %q, %q", c.Table.Policy, c.Table.Virtual["fast"].Policy, c.Auth.Keys[0].Policy)
+	if c.Table.Policy != "careful" || c.Table.Virtual["fast"].Policy != "eu-only" || c.Auth.Keys[0].Policies[0] != "eu-only" || !c.Table.BYOK {
+		t.Errorf("policies are attached as %q, %q, %q", c.Table.Policy, c.Table.Virtual["fast"].Policy, c.Auth.Keys[0].Policies[0])
 	}
 	want := []route.Provider{
 		{BYOK: route.RequireKeys, Attributes: route.Attributes{Region: "eu", Retention: route.Retention{Known: true}, Training: route.No, Certifications: []string{"soc2", "iso27001"}}},

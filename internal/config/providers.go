@@ -74,11 +74,11 @@ func (b *builder) provider(e entry[providerFile]) Provider {
 	b.checkFields(f, p)
 	out := Provider{
 		Class: class, Disabled: f.disabled.v, Resilience: s, KeyStrategy: f.keyStrategy.v, Timeouts: limits,
-		Models: texts(f.models), Attributes: f.attributes.v.attributes(), BYOK: f.byok.or(route.AllowKeys), Passthrough: f.passthrough.or(true), Settings: shown, Probe: b.probe(f, p, s.Breaker.Scope),
+		Models: texts(f.models), Attributes: f.attributes.v.attributes(), BYOK: f.byok.or(route.AllowKeys), Passthrough: f.passthrough.or(true), Limits: f.limits.v, Settings: shown, Probe: b.probe(f, p, s.Breaker.Scope),
 		Options: provider.Options{
 			Name: e.name, Type: p.name, BaseURL: base, AuthHeader: "Authorization", AuthPrefix: "Bearer ",
 			Credentials: b.credentials(e, p, class), Headers: b.headers(f.headers), TLS: b.tls(f.tls),
-			Proxy: b.proxy(f.proxy), ConnectTimeout: limits.Connect, StreamUsage: streamUsage,
+			Proxy: b.proxy(f.proxy), Private: f.private.or(class == classLocal), ConnectTimeout: limits.Connect, StreamUsage: streamUsage,
 			Classify: rulesFor(e.name, rules),
 		},
 	}

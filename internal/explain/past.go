@@ -209,6 +209,8 @@ func guardOf(reason string) string {
 		return resilience.CredentialCooldownGuard.String()
 	case resilience.ModelNotFound, resilience.ModelLimited:
 		return resilience.ModelLockoutGuard.String()
+	case resilience.LimitReached:
+		return resilience.LimitGuard.String()
 	}
 	if reason == fault.Unable.String() {
 		return "capability"

@@ -54,6 +54,8 @@ type Game struct {
 	Near func(target int) int
 	// Callers says for which targets the caller brought its own key; nil: for none.
 	Callers func(target int) bool
+	// Full is the block of a target whose provider has all that the config lets it have at a time; nil: none has.
+	Full func(target int) resilience.Block
 	// Able says why a target cannot be asked; nil: it can.
 	Able func(target int) *fault.Fault
 }
@@ -143,6 +145,16 @@ func (p *Played) later(t int, b resilience.Block) {
 
 // Pick implements failover.Guards.
 func (g *Game) Pick(t int, skip func(int) bool) (credential int, b resilience.Block, ok bool) {
+	credential, b, ok = g.pick(t, skip)
+	if ok && g.Full != nil {
+		if full := g.Full(t); full.Blocked() && full.Until.After(g.Now) {
+			return credential, full, false
+		}
+	}
+	return credential, b, ok
+}
+
+func (g *Game) pick(t int, skip func(int) bool) (credential int, b resilience.Block, ok bool) {
 	if g.Callers != nil && g.Callers(t) {
 		credential, b, ok, _ = g.Guards[t].PickCallers(g.Now, g.Params.Targets[t].Model, skip, g.Rnd, nil)
 		return credential, b, ok

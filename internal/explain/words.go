@@ -137,6 +137,8 @@ func (c *Case) blocked(t int, b resilience.Block) string {
 		text = key(m, model) + " has no quota left and rests"
 	case resilience.AuthFailed:
 		text = key(m, model) + " was refused and rests"
+	case resilience.LimitReached:
+		text = "It has all that the config lets it have at a time"
 	case resilience.ModelLimited:
 		text = key(m, model) + " may not use this model, which rests there"
 	}

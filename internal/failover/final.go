@@ -123,7 +123,7 @@ func (s *Session) onlyLimits(g Guards) bool {
 			b = s.Blocked(i)
 		}
 		switch b.Reason {
-		case resilience.RateLimited, resilience.QuotaExhausted, resilience.ModelLimited:
+		case resilience.RateLimited, resilience.QuotaExhausted, resilience.ModelLimited, resilience.LimitReached:
 		default:
 			return false
 		}

@@ -393,6 +393,20 @@ func TestSession(t *testing.T) {
 			want:  "", ending: AllLimited, after: 10 * time.Second,
 		},
 		{
+			name: "R51 nobody is forced past a provider's own limits", models: []string{"a", "b"},
+			world: world{blocks: [][]resilience.Block{
+				{block(resilience.LimitReached, 20*time.Second, false)}, {block(resilience.LimitReached, 10*time.Second, false)},
+			}},
+			script: map[int][]result{0: {{}}, 1: {{}}}, want: "", ending: AllLimited, after: 10 * time.Second,
+		},
+		{
+			name: "R51 a limit of its own that clears soon is waited for", models: []string{"a", "b"},
+			world: world{blocks: [][]resilience.Block{
+				{block(resilience.LimitReached, 20*time.Second, false)}, {block(resilience.LimitReached, time.Second, false)},
+			}},
+			script: map[int][]result{0: {{}}, 1: {{}}}, want: "(1.05s) 1 ok",
+		},
+		{
 			name: "R50 a candidate that was blocked and is free by the time the pass is over is tried, without a wait", models: []string{"a", "b"},
 			world:  world{blocks: [][]resilience.Block{{block(resilience.RateLimited, time.Second, true)}, {{}}}},
 			script: map[int][]result{0: {{}}, 1: {{f: class(fault.Timeout).f, takes: 5 * time.Second}}}, want: "1 0 ok",

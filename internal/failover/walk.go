@@ -55,6 +55,10 @@ func (s *Session) nextForced(now time.Time, g Guards, rnd float64) (Move, bool) 
 				return m, true
 			}
 		}
+		if b.Reason == resilience.LimitReached { // the operator's own limit: nobody is forced past it
+			s.step++
+			continue
+		}
 		s.step++
 		m.Untried = s.untried(t, g)
 		return m, true

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// A client may take bodyTimeout to send its request body, and a second more for each bodyRate bytes of it.
+	// A client may take bodyTimeout, or what the configuration says, to send its request body, and a second more for each bodyRate bytes of it.
 	bodyTimeout = time.Minute
 	bodyRate    = 64 << 10
 	// firstBuffer is the most that is set aside for a body on its Content-Length's word alone.
@@ -38,7 +38,7 @@ func (x *exchange) readBody() (*attempt.Buffer, *wire.Failure) {
 		return nil, tooLarge(x.cfg.MaxBody)
 	}
 	// A body that came with its head is already here; only what must be waited for needs a limit.
-	_ = x.control.SetReadDeadline(x.start.Add(bodyTimeout)) // a writer without deadlines (tests) has no slow client either
+	_ = x.control.SetReadDeadline(x.start.Add(x.patience())) // a writer without deadlines (tests) has no slow client either
 	x.body.begun = true
 	buf := attempt.GetBuffer(int(min(max(r.ContentLength, 0), firstBuffer)) + 64)
 	limited := 0 // bytes that had come when the deadline was last moved on
@@ -59,7 +59,7 @@ func (x *exchange) readBody() (*attempt.Buffer, *wire.Failure) {
 		}
 		if len(buf.B)-limited >= 4*bodyRate {
 			limited = len(buf.B)
-			_ = x.control.SetReadDeadline(x.start.Add(bodyTimeout + time.Duration(limited/bodyRate)*time.Second)) // as above
+			_ = x.control.SetReadDeadline(x.start.Add(x.patience() + time.Duration(limited/bodyRate)*time.Second)) // as above
 		}
 		growBody(buf, r.ContentLength)
 	}
@@ -128,9 +128,9 @@ func (x *exchange) drainBody() {
 func (x *exchange) unread() bool { return x.r.ContentLength != 0 && !x.body.ended }
 
 // drains says whether the rest of the body is more than net/http reads away. A client that waits for 100 Continue
-// sends none.
+// sends none; one of HTTP/2 is told to stop, and goes on with its other requests.
 func (x *exchange) drains() bool {
-	return x.unread() && (x.r.ContentLength < 0 || x.r.ContentLength > serverDrains) && (x.body.begun || x.r.Header.Get("Expect") == "")
+	return x.r.ProtoMajor < 2 && x.unread() && (x.r.ContentLength < 0 || x.r.ContentLength > serverDrains) && (x.body.begun || x.r.Header.Get("Expect") == "")
 }
 
 // limitWrite bounds how long a client may take no byte of an answer that is written at once.

@@ -12,8 +12,12 @@ import (
 
 	"evergate/internal/affinity"
 	"evergate/internal/attempt"
+	"evergate/internal/front"
+	"evergate/internal/guardrail"
+	"evergate/internal/identity"
 	"evergate/internal/journal"
 	"evergate/internal/nearest"
+	"evergate/internal/quota/meters"
 	"evergate/internal/route"
 	"evergate/internal/wire"
 )
@@ -35,14 +39,26 @@ type exchange struct {
 	inPath place
 	thread thread
 
-	key   string // the caller's, by name
+	key   string              // the caller's, by name
+	who   *identity.Principal // nil: nobody in particular, since no key is asked for
+	taken identity.Route      // where the dialect does not say it
 	body  bodyState
 	call  attempt.Call
 	label string
 	out   response
 	told  bool // the journal has the fact of this request
+	// hold is what it holds of limits and budgets; nil: nothing. limited: its answer tells the client how they stand.
+	hold    *meters.Hold
+	limited bool
+	refusal *journal.LimitRefusal // the limit that let it not in; nil: none
+	// guard is who judges its words; nil: nobody does.
+	guard *guardrail.Watch
 	// kept are copies of the bodies that are to be kept; nil: none is.
 	kept *copies
+	// cache is the request's part in the cache of answers; nil: its model has none.
+	cache *caching
+	// reflection is the mirror that a copy of the request is for; nil: none is made.
+	reflection *route.Mirror
 	// wishes are the request's preferences; nil: it has none.
 	wishes *route.Preferences
 	// visit is the request's part in its conversation.
@@ -70,16 +86,31 @@ func (x *exchange) serve() {
 	defer x.call.Release()
 	defer x.crashed()
 	if f := x.readRequest(); f != nil {
+		x.leaveUnseen()
+		x.refuse(f)
+		return
+	}
+	if f := x.guardRequest(); f != nil {
 		x.refuse(f)
 		return
 	}
 	x.out.x = x
-	defer x.out.stop()         // also after a panic: its timer must not write to a response that is over
+	defer x.out.stop() // also after a panic: its timer must not write to a response that is over
+	if f := x.admit(); f != nil {
+		x.refuse(f)
+		return
+	}
 	if len(x.call.Legs) == 0 { // only a count, which nobody but the gateway can give, comes here
 		x.estimate(nil)
 		return
 	}
-	x.conclude(x.h.runner.Run(x.r.Context(), &x.call, &x.out))
+	if x.cached() {
+		return
+	}
+	if x.reflection != nil {
+		x.mirror()
+	}
+	x.conclude(x.h.runner.Run(x.r.Context(), &x.call, x.sink()))
 }
 
 // take lets the caller in and reads the body.
@@ -133,27 +164,6 @@ func (x *exchange) readRequest() *wire.Failure {
 	return f
 }
 
-// authenticate checks the caller's key where keys are configured, and where it comes from where none are.
-func (x *exchange) authenticate() *wire.Failure {
-	if x.cfg.Foreign != nil && x.cfg.Foreign(x.r) {
-		f := failure(http.StatusForbidden, codeForeignPage,
-			"a web page of another origin may not use a gateway that asks for no key; set auth.keys, or auth.allow_anonymous: true")
-		return &f
-	}
-	query := ""
-	if x.inPath.found { // Google's clients may send the key there
-		query = x.r.URL.Query().Get("key")
-	}
-	name, ok := x.cfg.Keys.Check(x.r.Header, query)
-	if !ok {
-		f := failure(http.StatusUnauthorized, codeInvalidKey,
-			"the API key is missing or not known; send one of the keys configured under auth.keys as Authorization: Bearer KEY")
-		return &f
-	}
-	x.key = name
-	return nil
-}
-
 // checkContentType refuses what is certainly not JSON, nor a form where one is taken; a request without a content type is taken at its body's word.
 func checkContentType(h http.Header, form bool) *wire.Failure {
 	if ct := h.Get("Content-Type"); !form && ct != "" && ct != "application/json" {
@@ -181,8 +191,8 @@ func (x *exchange) legs() ([]attempt.Leg, *wire.Failure) {
 		return nil, f
 	}
 	legs, f := x.ready(&resolution, inv)
-	if resolution.Mirror != nil && f == nil && len(legs) > 0 {
-		x.mirror(&resolution)
+	if len(legs) > 0 {
+		x.reflection = resolution.Mirror
 	}
 	return legs, f
 }
@@ -268,7 +278,7 @@ func (x *exchange) closedAt(provider, model string) time.Time {
 // mayAsk says why the caller may not ask for a model, nil if it may.
 func (x *exchange) mayAsk(name string) *wire.Failure {
 	long := len(name) > maxModelName
-	if !long && x.cfg.Keys.MayUse(x.key, name) {
+	if !long && x.who.MayUse(name) {
 		return nil
 	}
 	f := failure(http.StatusForbidden, codeModelNotAllowed, "the key "+strconv.Quote(x.key)+" may not use the model "+strconv.Quote(clip(name)))
@@ -309,7 +319,7 @@ func (x *exchange) setLeg(leg *attempt.Leg, t *route.Target) bool {
 	}
 	*leg = attempt.Leg{}
 	leg.Target, leg.Guards, leg.Upstream, leg.Settings, leg.Dialect = *t, p.Guards, p.Upstream, p.Settings, d
-	leg.Key = x.broughtKey(p)
+	leg.Key, leg.Limit = x.broughtKey(p), p.Limit
 	leg.OmitModel = p.Upstream.OmitsModel(d.Name(), model)
 	if d.Name() != x.dialect.Name() {
 		leg.Terms = x.terms(t, p.Upstream, model)
@@ -356,6 +366,7 @@ func (x *exchange) end(res *attempt.Result) {
 	if res.OK {
 		x.out.close()
 		x.keepAnswer(res)
+		x.keepReply(res)
 		x.tell(res, http.StatusOK, "")
 		return
 	}
@@ -412,9 +423,10 @@ const statusClientGone = 499
 // tell states the fact of this request.
 func (x *exchange) tell(res *attempt.Result, status int, code string) {
 	x.told = true
+	x.settle(res.Steps)
 	now := time.Now()
 	fact := journal.Request{
-		ID: x.id, Start: x.start, Dialect: x.dialect.Name(), Stream: x.call.Request.Stream, Key: x.key,
+		ID: x.id, Start: x.start, Dialect: x.dialect.Name(), Stream: x.call.Request.Stream, Key: x.key, Certificate: front.Subject(x.r),
 		Asked: clip(x.call.Request.Model), Route: x.label, Status: status, Code: code, Committed: res.Committed,
 		Duration: now.Sub(x.start), Upstream: res.Upstream, Waits: res.Waits,
 		Finish: res.Reply.Finish, Dropped: res.Dropped, Lost: res.Lost, Trail: res.Steps,
@@ -441,7 +453,12 @@ func (x *exchange) tell(res *attempt.Result, status int, code string) {
 	if !res.FirstContent.IsZero() {
 		fact.FirstContent = res.FirstContent.Sub(x.start)
 	}
+	if x.refusal != nil {
+		fact.Refusal = *x.refusal
+	}
+	fact.Guardrails = x.guarded()
 	fact.Bodies = x.kept.take()
+	x.cache.told(&fact)
 	x.h.journal.RequestEnded(&fact)
 }
 

@@ -45,12 +45,15 @@ func (h *Handler) imagine(ctx context.Context, q *explain.Question) (*exchange, 
 	cfg := h.config.Load()
 	if q.Key == "" {
 		open := *cfg
-		open.Keys = nil
+		open.Callers = nil
 		cfg = &open
-	} else if !cfg.Keys.Has(q.Key) {
-		return nil, &explain.QuestionError{Message: "there is no key " + strconv.Quote(clip(q.Key)) + " in auth.keys", Param: "key"}
+	} else if cfg.Callers == nil || cfg.Callers.Named(q.Key) == nil {
+		return nil, &explain.QuestionError{Message: "there is no key " + strconv.Quote(clip(q.Key)) + " here", Param: "key"}
 	}
 	x := &exchange{h: h, cfg: cfg, start: time.Now(), key: q.Key, imagined: true}
+	if q.Key != "" {
+		x.who = cfg.Callers.Named(q.Key)
+	}
 	path := h.find(x, q)
 	if x.dialect == nil {
 		return nil, h.noDialect(q.Dialect)
@@ -109,6 +112,9 @@ func (h *Handler) noDialect(name string) error {
 
 // explain takes an imagined request through, up to where attempts would begin, and plays those.
 func (x *exchange) explain(c *explain.Case) *wire.Failure {
+	if f := x.mayTake(); f != nil {
+		return f
+	}
 	request, err := x.dialect.ReadRequest(x.call.Body.B)
 	if err != nil {
 		f := badRequest(err)

@@ -61,6 +61,9 @@ func badRequest(err error) wire.Failure {
 
 // failureOf says a call's end in the codes of the contract (R55).
 func (x *exchange) failureOf(res *attempt.Result) wire.Failure {
+	if f, blocked := x.blockedAnswer(); blocked {
+		return f
+	}
 	final := res.Final
 	words := upstreamWords(final.Fault)
 	var f wire.Failure
@@ -182,6 +185,7 @@ func (x *exchange) failureHeader(res *attempt.Result, f wire.Failure) http.Heade
 	final := res.Final
 	if res.Header != nil {
 		passHeader(h, res.Header)
+		x.ownLimits(h, res.Header)
 		if final.Ending != failover.PassBack {
 			for _, name := range []string{"Retry-After", "Retry-After-Ms", "X-Should-Retry"} {
 				h.Del(name)

@@ -71,14 +71,15 @@ func (f *frames) payload() uint64 {
 }
 
 const (
-	opClose   = 8
-	masked    = 0x80
-	goingAway = 1001 // the status of an end that goes away
+	opClose    = 8
+	masked     = 0x80
+	goingAway  = 1001 // the status of an end that goes away
+	notAllowed = 1008 // and of one that may not go on
 )
 
-// closeFrame says goodbye. A client masks its frames, a server does not.
-func closeFrame(asClient bool) []byte {
-	frame := binary.BigEndian.AppendUint16([]byte{0x80 | opClose, 2}, goingAway)
+// closeFrame says goodbye, and why. A client masks its frames, a server does not.
+func closeFrame(why uint16, asClient bool) []byte {
+	frame := binary.BigEndian.AppendUint16([]byte{0x80 | opClose, 2}, why)
 	if !asClient {
 		return frame
 	}

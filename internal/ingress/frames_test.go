@@ -59,7 +59,7 @@ func TestACloseFrameStandsBetweenFrames(t *testing.T) {
 			}
 			if written >= last && !ended {
 				ended = true
-				f.end(closeFrame(false))
+				f.end(closeFrame(goingAway, false))
 			}
 		}
 		whole := last
@@ -75,7 +75,7 @@ func TestACloseFrameStandsBetweenFrames(t *testing.T) {
 // A client's close frame is masked, one that has been said is not said again, and bytes that are no frames all pass.
 func TestCloseFrames(t *testing.T) {
 	t.Parallel()
-	c := closeFrame(true)
+	c := closeFrame(goingAway, true)
 	if len(c) != 8 || c[0] != 0x88 || c[1] != 0x82 || c[6]^c[2] != 3 || c[7]^c[3] != 0xe9 {
 		t.Errorf("% x", c)
 	}
@@ -83,8 +83,8 @@ func TestCloseFrames(t *testing.T) {
 	f := framed{to: &out}
 	said := frame(0x88, true, []byte{3, 0xe8})
 	_, _ = f.Write(said)
-	f.end(closeFrame(true))
-	f.end(closeFrame(true))
+	f.end(closeFrame(goingAway, true))
+	f.end(closeFrame(goingAway, true))
 	if !bytes.Equal(out.Bytes(), said) {
 		t.Errorf("twice closed: % x", out.Bytes())
 	}

@@ -61,41 +61,6 @@ func TestHeaderText(t *testing.T) {
 	}
 }
 
-func TestKeys(t *testing.T) {
-	var none *Keys
-	if _, ok := none.Check(http.Header{}, ""); !ok || !none.MayUse("", "any") {
-		t.Error("without keys everybody may do everything")
-	}
-	k := &Keys{}
-	k.Add("ci", "ci-secret", nil)
-	k.Add("narrow", "narrow-secret", []string{"fast"})
-	tests := []struct {
-		name, header, value, want string
-		ok                        bool
-	}{
-		{"bearer", "Authorization", "Bearer ci-secret", "ci", true},
-		{"bearer in small letters", "Authorization", "bearer ci-secret", "ci", true},
-		{"x-api-key", "X-Api-Key", "narrow-secret", "narrow", true},
-		{"api-key", "Api-Key", "ci-secret", "ci", true},
-		{"wrong", "Authorization", "Bearer ci-secre", "", false},
-		{"basic", "Authorization", "Basic ci-secret", "", false},
-		{"nothing", "Accept", "*/*", "", false},
-		{"empty", "Authorization", "Bearer ", "", false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			h := http.Header{}
-			h.Set(tt.header, tt.value)
-			if name, ok := k.Check(h, ""); name != tt.want || ok != tt.ok {
-				t.Errorf("got %q %v, want %q %v", name, ok, tt.want, tt.ok)
-			}
-		})
-	}
-	if !k.MayUse("ci", "any") || k.MayUse("narrow", "any") || !k.MayUse("narrow", "fast") || k.MayUse("gone", "fast") {
-		t.Error("models of keys are not held to")
-	}
-}
-
 func TestRequestID(t *testing.T) {
 	h := http.Header{}
 	h.Set("X-Request-Id", "abc-1")

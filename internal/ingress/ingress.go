@@ -13,9 +13,15 @@ import (
 
 	"evergate/internal/affinity"
 	"evergate/internal/attempt"
+	"evergate/internal/front"
+	"evergate/internal/guardrail"
 	"evergate/internal/health"
+	"evergate/internal/identity"
 	"evergate/internal/journal"
 	"evergate/internal/mirror"
+	"evergate/internal/quota"
+	"evergate/internal/quota/meters"
+	"evergate/internal/replies"
 	"evergate/internal/resilience"
 	"evergate/internal/route"
 	"evergate/internal/threads"
@@ -33,6 +39,8 @@ type Provider struct {
 	// Stores says where it keeps things of a kind (files, batches, uploads): the escaped path below its base URL, empty for a
 	// kind that it has not, and what the query must have. nil: it keeps nothing.
 	Stores func(kind string) (path, query string)
+	// Limit is what the config lets it have at a time; nil: as much as comes.
+	Limit *meters.Gate
 	// KeyHeader is where callers bring their own key for it, as KeyHeader gives it; empty: they cannot.
 	KeyHeader string
 }
@@ -41,7 +49,10 @@ type Provider struct {
 type Config struct {
 	Table     *route.Table
 	Providers map[string]*Provider
-	Keys      *Keys // nil: callers need no key
+	Callers   *identity.Book // nil: callers need no key
+	// Meters count what callers and models use against their limits; nil: nobody is limited. ModelLimits are those of virtual models, by name.
+	Meters      *meters.Table
+	ModelLimits map[string]quota.Limits
 	// Foreign, if set, tells requests of web pages that may not ask: where callers need no key.
 	Foreign func(*http.Request) bool
 	MaxBody int64 // bytes
@@ -49,8 +60,18 @@ type Config struct {
 	Keepalive time.Duration
 	// WriteTimeout is how long a client may take no byte before it is taken for gone; 0: for ever.
 	WriteTimeout time.Duration
+	// ReadTimeout is how long a client may be silent, or send next to nothing, while it sends a body; 0: a minute.
+	ReadTimeout time.Duration
+	// Guesses hold off who tries keys; nil: nobody is held off.
+	Guesses *front.Guesses
 	// Bodies is how many bytes are kept of each request's body and of its answer; 0: nothing.
 	Bodies int
+	// Replies says which virtual models keep their answers; ReplyLimits how much of them.
+	Replies     map[string]*ReplyRule
+	ReplyLimits replies.Limits
+
+	// Guardrails judge the words of requests and answers; nil: nothing does.
+	Guardrails *guardrail.Set
 
 	turns turns // set by Configure
 }
@@ -78,6 +99,7 @@ type Handler struct {
 	threads   *threads.Store
 	affinity  *affinity.Table
 	copies    *mirror.Copies
+	replies   replies.Cache
 	random    func() float64 // numbers in [0, 1)
 	inFlight  atomic.Int64
 	copied    atomic.Int64 // bytes of bodies that are to be kept
@@ -120,6 +142,7 @@ func (h *Handler) Configure(c *Config) {
 		known = old.turns
 	}
 	c.turns = newTurns(c.Table, known, h.random)
+	h.replies.Limit(c.ReplyLimits)
 	h.config.Store(c)
 }
 

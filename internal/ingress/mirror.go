@@ -12,12 +12,12 @@ import (
 
 // mirror sends a copy of the request to the model's mirror, if it is among the share that is copied and may be. Nothing of
 // the request's own way depends on it.
-func (x *exchange) mirror(r *route.Resolution) {
-	m := r.Mirror
+func (x *exchange) mirror() {
+	m := x.reflection
 	if x.h.random() >= m.Share {
 		return
 	}
-	k := &mirror.Copy{RequestID: x.id, Route: r.Label, MaxInFlight: m.MaxInFlight, Timeout: m.Timeout}
+	k := &mirror.Copy{RequestID: x.id, Route: x.label, MaxInFlight: m.MaxInFlight, Timeout: m.Timeout}
 	if why := x.reflect(m, &k.Call); why != "" {
 		return
 	}
@@ -43,6 +43,7 @@ func (x *exchange) reflect(m *route.Mirror, c *attempt.Call) (why string) {
 	}
 	leg.Key, leg.Label = "", leg.Target.Model
 	c.ID, c.Dialect, c.Request, c.Body, c.Start, c.Strict = x.id, x.dialect, x.call.Request, x.call.Body, x.start, x.call.Strict
+	c.Trace = x.call.Trace
 	c.Header = unrepeated(x.call.Header)
 	return ""
 }
@@ -62,12 +63,11 @@ func (x *exchange) whyNoCopy(m *route.Mirror) string {
 // copies is what the mirror of the request has to satisfy.
 func (x *exchange) copies() *route.Filter {
 	names := []string{x.call.Request.Model}
-	own := ""
 	if x.wishes != nil {
-		names, own = append(names, x.wishes.Models...), x.wishes.Policy
+		names = append(names, x.wishes.Models...)
 	}
 	return &route.Filter{
-		Policies: x.cfg.Table.PoliciesOfCopies(names, x.cfg.Keys.policy(x.key), own), Wishes: x.wishes, Brings: x.brings,
+		Policies: x.holding(x.cfg.Table.PoliciesOfCopies(names, x.policiesOf()...)), Wishes: x.wishes, Brings: x.brings,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evergate/internal/identity"
 	"evergate/internal/jsonscan"
 	"evergate/internal/route"
 	"evergate/internal/wire"
@@ -33,6 +34,7 @@ func (x *exchange) serveModels() *wire.Failure {
 		f := failure(http.StatusMethodNotAllowed, codeInvalid, "this route takes GET, not "+clip(r.Method))
 		return &f
 	}
+	x.taken = identity.Models
 	if f := x.authenticate(); f != nil {
 		return f
 	}
@@ -78,7 +80,7 @@ func (x *exchange) models() {
 	body := []byte(form.open)
 	var first, last string
 	for _, name := range append(virtual, bare...) {
-		if !x.cfg.Keys.MayUse(x.key, name) {
+		if !x.who.MayUse(name) {
 			continue
 		}
 		if first == "" {
@@ -96,7 +98,7 @@ func (x *exchange) models() {
 func (x *exchange) model(name string) *wire.Failure {
 	inv := x.h.discovery.Snapshot()
 	_, outcome := x.cfg.Table.Resolve(inv, name)
-	if outcome != route.Found || !x.cfg.Keys.MayUse(x.key, name) {
+	if outcome != route.Found || !x.who.MayUse(name) {
 		return x.modelNotFound(name, route.NotFound)
 	}
 	x.writeJSON(x.modelForm().append(nil, name, x.owner(name, inv)))

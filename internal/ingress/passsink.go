@@ -50,6 +50,7 @@ func (s *passSink) Flush() error { return s.x.out.Flush() }
 // head fills in the reply's headers.
 func (s *passSink) head(to http.Header, h *attempt.PassHead) {
 	passRawHeader(to, h.Header, s.provider)
+	s.x.ownLimits(to, h.Header)
 	for _, name := range [...]string{"X-Goog-Upload-Url", "X-Goog-Upload-Control-Url"} {
 		if v := h.Header[name]; len(v) > 0 { // below the base URL, as those in passAddresses; SDKs need the whole address
 			to[name] = []string{origin(s.x.r) + passRoot + s.provider + s.x.ticketed(s.provider, v[0])}
@@ -84,13 +85,13 @@ func passAddresses(to, from http.Header, provider string) {
 	}
 }
 
-// origin is where the client reaches the gateway, as far as the request tells: a proxy that ends TLS says so, the first of several
+// origin is where the client reaches the gateway, as far as the request tells: it came over TLS, or a proxy that ends TLS says so, the first of several
 // that of the client. A client that names no host gets paths alone.
 func origin(r *http.Request) string {
 	if r.Host == "" {
 		return ""
 	}
-	if first, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ","); strings.EqualFold(strings.TrimSpace(first), "https") {
+	if first, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ","); r.TLS != nil || strings.EqualFold(strings.TrimSpace(first), "https") {
 		return "https://" + r.Host
 	}
 	return "http://" + r.Host
@@ -102,8 +103,8 @@ var errNotTaken = errors.New("the connection cannot be taken over")
 // closeTime is how long the two ends of a WebSocket have to close it once the gateway has said goodbye.
 const closeTime = time.Second
 
-// Switch joins the client's connection and the upstream's until either side closes, or the gateway stops: both hear of that by a
-// close frame, unless they take none.
+// Switch joins the client's connection and the upstream's until either side closes, the caller's key lets nobody in any more, or the gateway stops: both hear
+// of that by a close frame, unless they take none.
 func (s *passSink) Switch(h *attempt.PassHead, upstream io.ReadWriteCloser) {
 	defer upstream.Close() //nolint:errcheck // the connection ends either way
 	x := s.x
@@ -116,11 +117,13 @@ func (s *passSink) Switch(h *attempt.PassHead, upstream io.ReadWriteCloser) {
 	both := func() { _, _ = conn.Close(), upstream.Close() }
 	down := &framed{to: &patientWriter{conn: conn, patience: x.cfg.WriteTimeout}}
 	up := &framed{to: &boundedWriter{to: upstream, patience: x.cfg.WriteTimeout, giveUp: both}}
-	defer context.AfterFunc(x.r.Context(), func() {
+	bye := func(why uint16) {
 		time.AfterFunc(closeTime, both)
-		go up.end(closeFrame(true)) // one that takes nothing does not keep the other from hearing it
-		down.end(closeFrame(false))
-	})()
+		go up.end(closeFrame(why, true)) // one that takes nothing does not keep the other from hearing it
+		down.end(closeFrame(why, false))
+	}
+	defer context.AfterFunc(x.r.Context(), func() { bye(goingAway) })()
+	defer x.whileWelcome(s.provider, func() { bye(notAllowed) })()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

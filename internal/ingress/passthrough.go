@@ -16,6 +16,8 @@ import (
 	"evergate/internal/attempt"
 	"evergate/internal/failover"
 	"evergate/internal/fault"
+	"evergate/internal/front"
+	"evergate/internal/identity"
 	"evergate/internal/journal"
 	"evergate/internal/nearest"
 	"evergate/internal/wire"
@@ -37,6 +39,15 @@ func (x *exchange) servePassthrough(rest string) {
 		name, path = rest[:i], rest[i:]
 	}
 	p, f := x.passProvider(name, path)
+	sink := &passSink{x: x, provider: name}
+	defer func() {
+		if !x.told { // a bug of ours: net/http writes it to the log and closes the connection
+			x.tellPassage(name, path, p, &attempt.Result{Committed: sink.begun}, http.StatusInternalServerError, codeInternal)
+		}
+	}()
+	if f == nil {
+		f = x.admitPassage()
+	}
 	var passage *attempt.Passage
 	if f == nil {
 		passage, f = x.passage(name, path, p)
@@ -47,16 +58,10 @@ func (x *exchange) servePassthrough(rest string) {
 		x.drainBody()
 		return
 	}
-	sink := &passSink{x: x, provider: name}
 	x.out.x = x
 	if passage.Request.Upgrade { // what follows has no bodies
 		x.kept = nil
 	}
-	defer func() {
-		if !x.told { // a bug of ours: net/http writes it to the log and closes the connection
-			x.tellPassage(name, path, p, &attempt.Result{Committed: sink.begun}, http.StatusInternalServerError, codeInternal)
-		}
-	}()
 	res := x.h.runner.Pass(x.r.Context(), passage, sink)
 	x.endPassage(name, path, p, passage, sink, res)
 }
@@ -69,11 +74,17 @@ func (x *exchange) passProvider(name, path string) (*Provider, *wire.Failure) {
 		x.dialect = x.h.dialectOfProvider(p, x.dialect)
 	}
 	x.inPath.found = true // the key may be in the query, where Google's clients send it
+	if x.taken == 0 {
+		x.taken = identity.Passthrough
+	}
 	bringKey(x.r)
 	if f := x.authenticate(); f != nil && !x.admitted(name, path) {
 		return nil, f
 	}
 	if f := x.mayPass(); f != nil {
+		return nil, f
+	}
+	if f := x.mayPassUnseen(); f != nil {
 		return nil, f
 	}
 	if p == nil || p.Raw == nil {
@@ -118,7 +129,7 @@ func (h *Handler) dialectOfProvider(p *Provider, usual wire.Dialect) wire.Dialec
 
 // mayPass says why the caller may not use passthrough: nobody can tell which model such a request asks for.
 func (x *exchange) mayPass() *wire.Failure {
-	if !x.cfg.Keys.limited(x.key) {
+	if !x.who.Picky() {
 		return nil
 	}
 	f := failure(http.StatusForbidden, codeModelNotAllowed,
@@ -159,7 +170,7 @@ func (x *exchange) passage(name, path string, p *Provider) (*attempt.Passage, *w
 		return nil, &f
 	}
 	out := &attempt.Passage{
-		ID: x.id, Caller: x.key, Dialect: x.dialect, Provider: name, Guards: p.Guards, Upstream: p.Raw, Settings: p.Settings, Timeouts: p.Timeouts, Start: x.start, Again: repeatable(r), Trace: x.call.Trace,
+		ID: x.id, Caller: x.key, Dialect: x.dialect, Provider: name, Guards: p.Guards, Upstream: p.Raw, Settings: p.Settings, Timeouts: p.Timeouts, Limit: p.Limit, Start: x.start, Again: repeatable(r), Trace: x.call.Trace,
 		Request: attempt.Raw{Method: r.Method, Path: path, Query: passQuery(r.URL.RawQuery), Header: r.Header, Upgrade: upgrades(r), Key: x.broughtKey(p)},
 	}
 	return out, x.passBody(out)
@@ -253,19 +264,24 @@ func (x *exchange) tooLargeToSign(limit int64) *wire.Failure {
 	return &f
 }
 
-// clientBody is the request's body, whose client must not be silent for longer than bodyTimeout.
+// clientBody is the request's body, whose client must not be silent for longer than it may, nor nearly so.
 type clientBody struct {
 	x        *exchange
 	deadline time.Time
+	pace     pace
 }
 
 // Read implements io.Reader.
 func (b *clientBody) Read(p []byte) (int, error) {
-	if now := time.Now(); b.deadline.Sub(now) < bodyTimeout {
-		b.deadline = now.Add(bodyTimeout + bodyTimeout/16)
+	now, patience := time.Now(), b.x.patience()
+	if b.deadline.Sub(now) < patience {
+		b.deadline = now.Add(patience + patience/16)
 		_ = b.x.control.SetReadDeadline(b.deadline) // see readBody
 	}
 	n, err := b.x.r.Body.Read(p)
+	if err == nil && b.pace.slow(time.Since(now), n, patience) {
+		return n, errSlow
+	}
 	if b.x.kept != nil && n > 0 {
 		b.x.kept.request(p[:n])
 	}
@@ -383,9 +399,10 @@ func (x *exchange) writePassFailure(name string, res *attempt.Result, f wire.Fai
 // tellPassage states the fact of this request. It has no model, neither as a label.
 func (x *exchange) tellPassage(name, path string, p *Provider, res *attempt.Result, status int, code string) {
 	x.told = true
+	x.settle(nil)
 	now := time.Now()
 	fact := journal.Request{
-		ID: x.id, Start: x.start, Dialect: passDialect, Key: x.key, Asked: clip(x.r.Method + " " + path), Status: status, Code: code,
+		ID: x.id, Start: x.start, Dialect: passDialect, Key: x.key, Certificate: front.Subject(x.r), Asked: clip(x.r.Method + " " + path), Status: status, Code: code,
 		Committed: res.Committed, Duration: now.Sub(x.start), Upstream: res.Upstream, Waits: res.Waits, Trail: res.Steps,
 		Drill: journal.DrillOf(res.Steps),
 	}
@@ -398,6 +415,9 @@ func (x *exchange) tellPassage(name, path string, p *Provider, res *attempt.Resu
 	fact.Overhead = max(fact.Duration-res.Upstream-res.Waits, 0)
 	if res.Header != nil {
 		fact.UpstreamRequestID = upstreamID(res.Header)
+	}
+	if x.refusal != nil {
+		fact.Refusal = *x.refusal
 	}
 	fact.Bodies = x.kept.take()
 	x.h.journal.RequestEnded(&fact)

@@ -18,6 +18,7 @@ import (
 	"evergate/internal/attempt"
 	"evergate/internal/explain"
 	"evergate/internal/fault"
+	"evergate/internal/identity"
 	"evergate/internal/route"
 )
 
@@ -154,9 +155,12 @@ func (w *world) govern(rnd *rand.Rand) (cfg *Config, holding []*route.Policy, he
 	if models = []string{"p0/x0"}; rnd.IntN(2) == 0 {
 		models, other.Policy = append(models, "other"), attach(2)
 	}
-	cfg.Keys = &Keys{}
-	cfg.Keys.Add("caller", "secret", nil)
-	cfg.Keys.Bind(attach(3))
+	caller := identity.Principal{Name: "caller"}
+	if name := attach(3); name != "" {
+		caller.Policies = []string{name}
+	}
+	cfg.Callers = identity.NewBook()
+	cfg.Callers.Configure([]identity.Own{{Principal: caller, Value: "secret"}}, nil)
 	if name := attach(4); name != "" {
 		header = "policy=" + name
 	}

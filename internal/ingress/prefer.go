@@ -89,7 +89,7 @@ func (x *exchange) nameable() *prefer.Names {
 // chooses says whether anything but the model and its guards has a say in where the request may go.
 func (x *exchange) chooses(r *route.Resolution) bool {
 	t := x.cfg.Table
-	return x.wishes != nil || t.Policy != "" || t.BYOK || x.cfg.Keys.policy(x.key) != "" || t.Governs(x.call.Request.Model, r)
+	return x.wishes != nil || t.Policy != "" || t.BYOK || x.held() || t.Governs(x.call.Request.Model, r)
 }
 
 // hasFurther says whether the request names models to go on with.
@@ -167,12 +167,8 @@ func (x *exchange) lookUpNext(name string, inv *route.Inventory, r *route.Resolu
 
 // filter is what all targets of the request have to satisfy. All policies that are attached to anything about it hold at once.
 func (x *exchange) filter(models []string) *route.Filter {
-	own := ""
-	if x.wishes != nil {
-		own = x.wishes.Policy
-	}
 	return &route.Filter{
-		Policies: x.cfg.Table.PoliciesOf(models, x.cfg.Keys.policy(x.key), own), Wishes: x.wishes, Brings: x.brings,
+		Policies: x.holding(x.cfg.Table.PoliciesOf(models, x.policiesOf()...)), Wishes: x.wishes, Brings: x.brings,
 	}
 }
 

@@ -22,6 +22,7 @@ type response struct {
 	mu        sync.Mutex
 	opened    bool // status and headers are out
 	committed bool
+	waits     bool // the headers are ready, and go out with the first byte
 	stream    bool
 	array     bool // a plain body goes out as the one element of an array
 	stopped   bool
@@ -81,7 +82,7 @@ func (o *response) tick() {
 		timer.Reset(left)
 		return
 	}
-	if !o.opened {
+	if !o.opened && !o.waits {
 		o.open(nil)
 	}
 	if o.write(keepaliveComment) == nil {
@@ -143,6 +144,7 @@ func (o *response) open(h *attempt.Head) {
 	}
 	if h != nil {
 		passHeader(header, h.Header)
+		o.x.ownLimits(header, h.Header)
 		header["X-Evergate-Provider"] = o.value(h.Leg.Target.Provider)
 		header["X-Evergate-Model"] = o.value(headerText(h.Leg.Target.String()))
 		header["X-Evergate-Attempts"] = o.value(strconv.Itoa(h.Attempts))
@@ -152,6 +154,10 @@ func (o *response) open(h *attempt.Head) {
 		}
 	}
 	nameRequest(header, o.x.dialect, o.value(o.x.id))
+	if h != nil && h.Stream && o.x.call.Censor != nil { // as long as nothing was let out, it may yet be an error
+		o.opened, o.waits = false, true
+		return
+	}
 	o.x.w.WriteHeader(http.StatusOK)
 }
 
@@ -180,8 +186,12 @@ func (o *response) Write(p []byte) error {
 
 // write requires the lock.
 func (o *response) write(p []byte) error {
-	if o.failed != nil {
+	if o.failed != nil || o.waits && len(p) == 0 {
 		return o.failed
+	}
+	if o.waits {
+		o.opened, o.waits = true, false
+		o.x.w.WriteHeader(http.StatusOK)
 	}
 	now := time.Now()
 	o.lastWrite = now
@@ -214,7 +224,7 @@ func (o *response) Flush() error {
 
 // flush requires the lock.
 func (o *response) flush() error {
-	if o.failed != nil {
+	if o.failed != nil || o.waits {
 		return o.failed
 	}
 	if err := o.x.control.Flush(); err != nil {

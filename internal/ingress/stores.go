@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evergate/internal/identity"
 	"evergate/internal/nearest"
 	"evergate/internal/wire"
 )
@@ -35,7 +36,10 @@ func storedKind(escaped string) (kind, rest string) {
 // serveStored passes a request on to the provider that keeps what it is about. No other can answer it, so that it is a
 // passthrough to that one, under its guards.
 func (x *exchange) serveStored(kind, rest string) {
-	x.dialect = x.h.dialectOf(x.r)
+	x.dialect, x.taken = x.h.dialectOf(x.r), identity.Files
+	if kind == "batches" {
+		x.taken = identity.Batches
+	}
 	query := x.r.URL.Query()
 	name := x.r.Header.Get(providerHeader)
 	if name == "" {

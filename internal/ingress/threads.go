@@ -60,6 +60,8 @@ func (x *exchange) continueThread(d threaded) *wire.Failure {
 	}
 	a, ok := x.h.threads.Get(x.start, &search, x.key, q.Previous)
 	switch {
+	case !ok && x.h.threads.OfAnother(x.start, x.key, q.Previous): // the provider has one account for all callers, and would let this one
+		return previousNotFound(q.Previous, "the gateway has not kept it for this caller; send the conversation as input")
 	case !ok:
 		x.thread.native = true // a provider may know it
 		return nil
@@ -158,7 +160,7 @@ func (x *exchange) keepAnswer(res *attempt.Result) {
 	if !ok || !res.OK || !x.call.Keep || res.Leg == nil {
 		return
 	}
-	if res.Leg.Dialect.Name() == d.Name() && !res.Resumed {
+	if res.Leg.Dialect.Name() == d.Name() && !res.Resumed && x.call.Censor == nil { // what a guard let out nobody has but the gateway
 		x.h.threads.Put(x.start, x.key, &threads.Answer{ID: strings.Clone(res.Reply.ID), Provider: res.Leg.Target.Provider, Model: res.Leg.Target.Model})
 		return
 	}

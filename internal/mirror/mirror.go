@@ -156,10 +156,13 @@ func (c *Copies) tell(k *Copy, res *attempt.Result, now time.Time, outcome strin
 	if n := len(res.Steps); n > 0 {
 		step := &res.Steps[n-1]
 		fact.Credential, fact.Status, fact.Message, fact.Duration = step.Credential, step.Status, step.Message, step.Duration
-		fact.Usage, fact.Estimated, fact.Cost = step.Usage, step.Estimated, step.Cost
+		fact.Usage, fact.Estimated, fact.Cost, fact.Span = step.Usage, step.Estimated, step.Cost, step.Span
 		if step.Skipped && outcome == blocked {
 			fact.Message = step.Reason
 		}
+	}
+	if trace := k.Call.Trace; trace != nil {
+		fact.Trace = *trace
 	}
 	if fact.Start.IsZero() {
 		fact.Start = now

@@ -219,7 +219,13 @@ func (c *Client) exchange(ctx context.Context, r *attempt.Outgoing, t *http.Requ
 		if x.cutHead(err) {
 			err = fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
 		}
-		return nil, c.netFault(ctx, err)
+		f := c.netFault(ctx, err)
+		if x.unsent() && !f.Unsent { // it was called off while it was still dialling: that costs nothing
+			said := *f
+			said.Unsent = true
+			f = &said
+		}
+		return nil, f
 	}
 	if f := switched(resp, false); f != nil { // its body would be the connection, which no deadline ends
 		return nil, c.Refine(f)

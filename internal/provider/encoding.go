@@ -17,8 +17,17 @@ import (
 // errCorrupt marks a body that does not decode as its Content-Encoding says.
 var errCorrupt = errors.New("corrupt content encoding")
 
-// maxEncodings bounds how many layers of encoding one body may have.
-const maxEncodings = 3
+// errBomb marks a body that was made to fill whoever decodes it.
+var errBomb = errors.New("the encoded body becomes far too large")
+
+const (
+	// maxEncodings bounds how many layers of encoding one body may have.
+	maxEncodings = 3
+	// A body may become so many times as large as it came, all layers together, and freeBytes more. JSON and events come to ten or thirty times,
+	// gzip can do a thousand.
+	maxRatio  = 100
+	freeBytes = 1 << 20
+)
 
 // decode takes the content encoding off a response, asked for or not, so that everybody else sees plain bytes. It
 // reads nothing itself: a decoder begins with the first Read, and gives out what a flush of the upstream made readable,
@@ -44,9 +53,11 @@ func decode(resp *http.Response) *fault.Fault {
 	delete(resp.Header, "Content-Length")
 	resp.ContentLength = -1
 	resp.Uncompressed = true
-	body := resp.Body
+	source := &counted{Reader: resp.Body}
+	var body io.Reader = source
+	var outer *decoder
 	for i := len(names) - 1; i >= 0; i-- { // the last one was applied last
-		d := &decoder{body: body, source: resp.Body}
+		d := &decoder{body: body, came: source, source: resp.Body}
 		switch names[i] {
 		case "gzip", "x-gzip":
 			d.start = startGzip
@@ -64,15 +75,29 @@ func decode(resp *http.Response) *fault.Fault {
 				Message: fmt.Sprintf("content encoding %.40q is not supported", names[i]),
 			}
 		}
-		body = d
+		body, outer = d, d
 	}
-	resp.Body = body
+	resp.Body = outer
 	return nil
+}
+
+// counted is a body with how many bytes were read of it.
+type counted struct {
+	io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // decoder is a body whose encoding is taken off while it is read.
 type decoder struct {
 	body   io.Reader // encoded
+	came   *counted  // what was sent of it
+	gave   int64     // bytes
 	source io.Closer
 	start  func(io.Reader) (io.Reader, error)
 	plain  io.Reader
@@ -91,7 +116,12 @@ func (d *decoder) Read(p []byte) (int, error) {
 		}
 	}
 	n, err := d.plain.Read(p)
-	if err != nil {
+	d.gave += int64(n)
+	switch {
+	case d.gave > freeBytes+maxRatio*d.came.n:
+		d.err = fmt.Errorf("%w: %w", errCorrupt, errBomb)
+		return 0, d.err
+	case err != nil:
 		d.err = corrupt(err)
 	}
 	return n, d.err

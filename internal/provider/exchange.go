@@ -132,6 +132,7 @@ type exchange struct {
 	mark    int64 // bytes written to conn before this request
 	http2   bool
 	writing bool // without TLS: the transport may read the body
+	carried bool // a connection was there for it
 }
 
 // twin is an exchange that sends the same body again; it is sealed on its own, and the owner gets the body back when
@@ -205,11 +206,19 @@ func (x *exchange) Carried(raw net.Conn, reused bool) {
 	x.carrier.Lock()
 	defer x.carrier.Unlock()
 	x.setWriting(!x.secure)
+	x.carried = true
 	if x.conn, x.reused, x.http2 = c, false, false; c == nil {
 		return
 	}
 	x.http2, x.reused = c.http2.Load(), reused
 	x.mark = c.begin()
+}
+
+// unsent says whether nothing of the request was sent, as no connection was ever made for it.
+func (x *exchange) unsent() bool {
+	x.carrier.Lock()
+	defer x.carrier.Unlock()
+	return !x.carried
 }
 
 // cutHead says whether what the transport took for a malformed head is one that the end of the connection cut short.

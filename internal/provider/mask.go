@@ -111,6 +111,7 @@ const (
 	afterPrefix = 4  // characters after a prefix that make it a key, asterisks included
 	randomRun   = 20 // characters of a random run
 	wordReach   = 32 // bytes between a key word and the run that it announces
+	ownKey      = 40 // characters of a run that begins as this gateway's own keys do, which makes it one: they have more
 )
 
 // lookalikes finds what looks like a credential.
@@ -147,6 +148,9 @@ func credential(b []byte, from, to int) bool {
 			return len(run) >= randomRun || bytes.ContainsAny(run[len(p):], "0123456789*") || p[0] != 's'
 		}
 	}
+	if len(run) >= ownKey && bytes.HasPrefix(run, []byte("eg_")) {
+		return true
+	}
 	before := bytes.ToLower(b[max(0, from-wordReach):from])
 	if bytes.HasSuffix(before, []byte("bearer ")) {
 		return len(run) >= gram
@@ -154,7 +158,7 @@ func credential(b []byte, from, to int) bool {
 	if !random(run) && !(len(run) >= 6 && bytes.Contains(run, []byte("**"))) {
 		return false
 	}
-	if bytes.HasPrefix(b[to:], []byte(`":`)) { // the name of a field, such as ephemeral_5m_input_tokens
+	if bytes.HasPrefix(b[to:], []byte(`":`)) && worded(run) { // the name of a field, such as ephemeral_5m_input_tokens
 		return false
 	}
 	for _, w := range keyWords {
@@ -163,6 +167,15 @@ func credential(b []byte, from, to int) bool {
 		}
 	}
 	return false
+}
+
+// worded says whether a run is words with underscores between them, as names of fields are and keys are not.
+func worded(run []byte) bool {
+	longest := 0
+	for word := range bytes.SplitSeq(run, []byte("_")) {
+		longest = max(longest, len(word))
+	}
+	return longest < 16
 }
 
 // random says whether a run is long and mixes letters and digits, as hexadecimal and base64 do and words do not.

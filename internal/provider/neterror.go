@@ -13,6 +13,7 @@ import (
 
 	"evergate/internal/fault"
 	"evergate/internal/http1"
+	"evergate/internal/reach"
 )
 
 // netFault is the fault of an exchange that brought no response (R1, R2). The caller's own end comes first: if ctx is
@@ -75,11 +76,11 @@ func classifyNet(err error) (fault.Class, string) {
 		return fault.Connect, connectWords(connect)
 	}
 	var op *net.OpError
-	if errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") {
+	if errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect") {
 		if op.Timeout() {
 			return fault.Timeout, "connect timed out"
 		}
-		return fault.Connect, connectWords(&connectError{err: err})
+		return fault.Connect, connectWords(&connectError{err: err, proxy: op.Op == "socks connect"})
 	}
 	var timeout interface{ Timeout() bool }
 	var protocol textproto.ProtocolError
@@ -120,12 +121,15 @@ func notHTTP(err error) bool {
 
 // connectWords says in public words why a connection was not made.
 func connectWords(err *connectError) string {
+	var refused *reach.RefusedError
 	var dns *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	switch {
+	case errors.As(err, &refused):
+		return "the host's name leads to an address that it must not lead to"
 	case errors.As(err, &dns):
 		return "DNS lookup failed"
 	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &name), errors.As(err, &invalid):
@@ -136,6 +140,8 @@ func connectWords(err *connectError) string {
 		return "connection refused"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "no route to host"
+	case err.proxy:
+		return "the proxy refuses the connection"
 	}
 	return "connection not made"
 }

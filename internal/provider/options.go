@@ -48,7 +48,9 @@ type Options struct {
 	Headers                map[string]Secret // they may hold credentials
 	TLS                    TLS
 	Proxy                  *url.URL
-	ConnectTimeout         time.Duration
+	// Private lets names that it is reached by lead to private addresses (reach.Options).
+	Private        bool
+	ConnectTimeout time.Duration
 	// StreamUsage: the provider knows stream_options.include_usage.
 	StreamUsage bool
 	Classify    []Rule
@@ -89,6 +91,11 @@ func (o *Options) secrets() []Secret {
 			value = rest // the scheme is none
 		}
 		out = append(out, Secret(value))
+	}
+	if o.Proxy != nil {
+		if password, ok := o.Proxy.User.Password(); ok {
+			out = append(out, Secret(password))
+		}
 	}
 	return append(out, o.AWS.SecretAccessKey, o.AWS.SessionToken, o.Entra.ClientSecret)
 }

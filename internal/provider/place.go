@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"evergate/internal/attempt"
 )
@@ -65,12 +66,16 @@ func (c *Client) placed(r *attempt.Outgoing, path, query string) (*http.Request,
 const maxReadings = 8
 
 // climbs says whether an escaped path has a segment "." or "..", for servers that decode it once, and for those that decode it
-// again or decode what they can; or cannot be decoded.
+// again or decode what they can; or holds a control character, at which some of them end, or broken UTF-8, in which some see a slash; or
+// cannot be decoded.
 func climbs(path string) bool {
 	if _, err := url.PathUnescape(path); err != nil {
 		return true
 	}
 	for range maxReadings {
+		if strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) {
+			return true
+		}
 		for segment := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
 			if segment, _, _ = strings.Cut(segment, ";"); segment == "." || segment == ".." {
 				return true

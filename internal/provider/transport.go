@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"evergate/internal/http1"
+	"evergate/internal/reach"
 )
 
 // DialFunc makes a connection, as net.Dialer.DialContext does.
@@ -45,6 +48,12 @@ func newTransport(o *Options, d *dialer) *http.Transport {
 		TLSClientConfig:     d.config.Clone(), // for TLS inside of a proxy's tunnel, which the transport does itself
 		TLSHandshakeTimeout: o.ConnectTimeout,
 		ForceAttemptHTTP2:   true,
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
+			if answer.StatusCode == http.StatusOK {
+				return nil
+			}
+			return &connectError{proxy: true, err: fmt.Errorf("the proxy answers with status %d", answer.StatusCode)}
+		},
 		// Asking for gzip would make the upstream spend time and delay events; what comes compressed all the same is
 		// decoded by this package.
 		DisableCompression:     true,
@@ -119,11 +128,13 @@ type dialer struct {
 	dial    DialFunc
 	timeout time.Duration // 0 = none
 	config  *tls.Config
+	proxies []string // hosts
 }
 
 // connectError is a connection that was not made. Nothing was sent on it.
 type connectError struct {
 	tls     bool
+	proxy   bool // it is the proxy that made none
 	timeout bool
 	err     error
 }
@@ -136,10 +147,14 @@ func newDialer(o *Options, dial DialFunc) (*dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dial == nil {
-		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
+	proxies := reach.EnvironmentProxies()
+	if o.Proxy != nil {
+		proxies = []string{strings.ToLower(o.Proxy.Hostname())}
 	}
-	return &dialer{dial: dial, timeout: o.ConnectTimeout, config: config}, nil
+	if dial == nil {
+		dial = DialFunc(reach.With(&net.Dialer{KeepAlive: 15 * time.Second}, reach.Options{Private: o.Private, Trusted: proxies}))
+	}
+	return &dialer{dial: dial, timeout: o.ConnectTimeout, config: config, proxies: proxies}, nil
 }
 
 func (d *dialer) limit(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -182,6 +197,9 @@ func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn,
 	config := d.config.Clone()
 	if config.ServerName, _, err = net.SplitHostPort(address); err != nil {
 		config.ServerName = address
+	}
+	if slices.Contains(d.proxies, strings.ToLower(config.ServerName)) { // which is asked for a tunnel in HTTP/1.1, and is not who the certificate is for
+		config.NextProtos, config.Certificates = nil, nil
 	}
 	secured := tls.Client(c, config)
 	if err := secured.HandshakeContext(ctx); err != nil {

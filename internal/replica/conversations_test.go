@@ -142,7 +142,7 @@ func TestConversationsCostLittle(t *testing.T) {
 				}
 			}
 		}
-		if n := len(sequences); n < 7 || n > 11 {
+		if n := len(sequences); n < 5 || n > 11 { // the jitter of rounds and of these looks may fall together
 			t.Errorf("%d pages in 10 intervals", n)
 		}
 		time.Sleep(rounds)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evergate/internal/health"
+	"evergate/internal/identity"
 	"evergate/internal/resilience"
 )
 
@@ -56,6 +57,8 @@ type Options struct {
 	Answers Answers
 	// Drills are the fleet's, too (R74); nil: there are none.
 	Drills Board
+	// Keys are the callers, those that were made in the fleet among them; nil: they are not the fleet's.
+	Keys *identity.Book
 	// Interval is R61's sync_interval.
 	Interval time.Duration
 	// Told hears that the store is reached, or lost and why: once a change (R64). Calls come one at a time. nil: nobody.
@@ -87,6 +90,7 @@ type Fleet struct {
 	said     atomic.Int64 // bytes of pages of guards and orders that were put
 	telling  telling      // of the rounds
 	deleting deleting     // of the rounds
+	keys     keyring
 
 	mu       sync.Mutex // guards what follows; never held during I/O, nor while guards are asked
 	store    Store
@@ -128,7 +132,7 @@ func New(o Options) *Fleet {
 	f := &Fleet{
 		o: o, push: make(chan struct{}, 1), claim: make(chan struct{}, 1), sync: make(chan struct{}, 1), pushing: make(chan struct{}, 1), saying: make(chan struct{}, 1),
 		inbox: make(chan Page, inboxSize), open: make(chan struct{}), ready: make(chan struct{}),
-		peers: map[string]*peer{}, orders: map[string]heardOrder{}, leases: map[string]time.Time{}, held: map[string]bool{},
+		keys: keyring{turn: make(chan struct{}, 1)}, peers: map[string]*peer{}, orders: map[string]heardOrder{}, leases: map[string]time.Time{}, held: map[string]bool{},
 	}
 	f.providers.Store(&map[string]*shared{})
 	f.patience.reset()
@@ -182,7 +186,7 @@ func (f *Fleet) Start(ctx context.Context) {
 	f.state.since, f.rounds.whole = f.o.Now(), true
 	f.rounds.done = rand.IntN(phases) //nolint:gosec // spreads load
 	f.mu.Unlock()
-	for _, run := range []func(context.Context){f.syncs, f.pushes, f.watches, f.claims, f.takes} {
+	for _, run := range []func(context.Context){f.syncs, f.pushes, f.watches, f.claims, f.takes, f.listens} {
 		f.running.Go(func() { run(own) })
 	}
 	bound := time.NewTimer(startBound)

@@ -98,6 +98,10 @@ func (f *Fleet) takes(ctx context.Context) {
 				f.hearDeletions(&p)
 			case Drills:
 				f.hearDrills(&p)
+			case Keys:
+				if f.o.Keys != nil {
+					f.hearKeys([]Page{p})
+				}
 			case Latencies, Conversations, Remembered: // they are quiet, and read
 			}
 		case <-ctx.Done():

@@ -196,6 +196,9 @@ func (f *Fleet) sweep(ctx context.Context, store Store) error {
 		delete(f.peers, id)
 		f.mu.Unlock()
 	}
+	if err := f.tendKeys(ctx, store); err != nil {
+		return err
+	}
 	return f.sweepDrills(ctx, store)
 }
 

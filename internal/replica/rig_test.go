@@ -11,6 +11,7 @@ import (
 
 	"evergate/internal/fault"
 	"evergate/internal/health"
+	"evergate/internal/identity"
 	"evergate/internal/journal"
 	"evergate/internal/replica"
 	"evergate/internal/resilience"
@@ -189,6 +190,8 @@ type instance struct {
 	facts  *facts
 	line   *line
 	board  *board
+	book   *identity.Book
+	keys   *identity.Registry
 	skew   time.Duration
 	mu     sync.Mutex
 	told   []string
@@ -233,10 +236,11 @@ func join(t testing.TB, at *memory.Store, id string, s setup) *instance {
 	if s.settings == (resilience.Settings{}) {
 		s.settings = shortBreaker()
 	}
-	i.facts, i.board = &facts{}, &board{}
+	i.facts, i.board, i.book = &facts{}, &board{}, identity.NewBook()
+	i.book.Await()
 	i.health = health.New(i.facts)
 	i.fleet = replica.New(replica.Options{
-		Averages: i.health, Drills: i.board,
+		Averages: i.health, Drills: i.board, Keys: i.book,
 		Open: func(ctx context.Context) (replica.Store, error) { return i.line, i.line.pass(ctx) },
 		Self: replica.Member{ID: id, Version: "test", Started: i.now()}, Interval: interval, Now: i.now,
 		Told: func(reached bool, why error) {
@@ -249,6 +253,7 @@ func join(t testing.TB, at *memory.Store, id string, s setup) *instance {
 			}
 		},
 	})
+	i.keys = identity.NewRegistry(i.book, i.fleet.KeyPlace(), i.now)
 	i.health.OnEvidence(i.fleet.Moved)
 	i.apply(s.settings, s.providers...)
 	if !s.noStart {

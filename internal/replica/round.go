@@ -93,6 +93,11 @@ func (f *Fleet) round(ctx context.Context) error {
 	if err := f.readOrders(ctx, store, readAll); err != nil {
 		return err
 	}
+	if readAll {
+		if err := f.readKeys(ctx, store, true); err != nil {
+			return err
+		}
+	}
 	if err := f.rehearse(ctx, store, readAll); err != nil {
 		return err
 	}

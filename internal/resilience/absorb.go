@@ -46,7 +46,7 @@ func (m *Machine) take(now time.Time, rows []Row, restore bool, eff []Effect) []
 			}
 		case ModelLockoutGuard:
 			eff = m.takeLockout(now, r, restore, &full, eff)
-		case None:
+		case None, LimitGuard: // limits are counted elsewhere
 		}
 	}
 	return eff

@@ -19,6 +19,7 @@ const (
 	CircuitBreaker
 	CredentialCooldownGuard
 	ModelLockoutGuard
+	LimitGuard // what the config lets the provider have at a time; no Machine has it
 )
 
 // String is the word for logs, metrics and the admin API.
@@ -30,6 +31,8 @@ func (g Guard) String() string {
 		return "credential_cooldown"
 	case ModelLockoutGuard:
 		return "model_lockout"
+	case LimitGuard:
+		return "limit"
 	case None:
 	}
 	return ""
@@ -49,6 +52,7 @@ const (
 	AuthFailed     Reason = "auth_failed"     // credential cooled by R7
 	ModelNotFound  Reason = "model_not_found" // model locked by R9
 	ModelLimited   Reason = "model_limited"   // model locked on one credential by R6
+	LimitReached   Reason = "limit_reached"   // the provider has all that the config lets it have at a time
 )
 
 // Block says that a candidate is blocked: by which guard, why, and until when. The zero Block blocks nothing.

@@ -162,6 +162,10 @@ func (d *Drop) refusedBy(policy *Policy, p *Provider) bool {
 		return false
 	}
 	d.Guard, d.Reason = PolicyGuard, policy.Name+"."+rule
+	if policy.Of != "" {
+		d.Why = policy.Of + " may not be served by it"
+		return true
+	}
 	d.Why = "the policy " + strconv.Quote(policy.Name) + " refuses it by " + rule + ": " + how
 	return true
 }

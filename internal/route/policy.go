@@ -58,6 +58,8 @@ type Policy struct {
 	Certifications []string
 	// Allow are the only providers allowed, empty: all; Deny are never.
 	Allow, Deny []string
+	// Of says whose it is where it is not one that the configuration names, such as: the key "ci".
+	Of string
 }
 
 // Refuses says which of the policy's rules a provider breaks, and how; empty: none.

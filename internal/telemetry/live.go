@@ -20,8 +20,14 @@ type Live struct {
 	Traces func() TracesState
 	// Ledger gives how it stands with the ledger.
 	Ledger func() LedgerState
+	// Cache gives how much of the answers is kept.
+	Cache func() CacheState
+	// Budgets gives the budgets that are counted, the fullest first.
+	Budgets func() []BudgetState
 	// Alerts gives the receivers of alerts.
 	Alerts func() []AlertState
+	// Front gives the front door.
+	Front func() FrontState
 }
 
 // TracesState is how many traces the collector has, and how many it never got or refused, so far.

@@ -74,9 +74,12 @@ func (l *Logs) RequestEnded(r *journal.Request) {
 		{},
 		{},
 		{},
-		{}, // the six that are there only when there is something to say
+		{},
+		{},
+		{},
+		{}, // the nine that are there only when there is something to say
 	}
-	n := len(attrs) - 6
+	n := len(attrs) - 9
 	if r.Trace.Span != [8]byte{} {
 		attrs[n] = slog.String("trace_id", hex.EncodeToString(r.Trace.ID[:]))
 		n++
@@ -97,8 +100,20 @@ func (l *Logs) RequestEnded(r *journal.Request) {
 		attrs[n] = slog.String("message", cut(lastMessage(r.Trail), maxMessage))
 		n++
 	}
+	if r.Certificate != "" {
+		attrs[n] = slog.String("client_certificate", cut(r.Certificate, maxAsked))
+		n++
+	}
 	if r.Drill != "" {
 		attrs[n] = slog.String("drill", r.Drill)
+		n++
+	}
+	if r.Cache != "" {
+		attrs[n] = slog.String("cache", r.Cache)
+		n++
+	}
+	if len(r.Guardrails) > 0 {
+		attrs[n] = slog.String("guardrails", cut(guardrailWords(r.Guardrails), maxMessage))
 		n++
 	}
 	l.emit(level, "request", attrs[:n])

@@ -24,19 +24,22 @@ type Metrics struct {
 	registry *prometheus.Registry
 	live     Live
 
-	requests  *handles[requestKey, prometheus.Counter]
-	failures  *handles[string, prometheus.Counter] // by model
-	rescues   *handles[string, prometheus.Counter] // by model
-	durations *handles[durationKey, prometheus.Observer]
-	attempts  *handles[attemptKey, attemptMetrics]
-	failovers *handles[failoverKey, prometheus.Counter]
-	tokens    *handles[tokenKey, prometheus.Counter]
-	costs     *handles[costKey, prometheus.Counter]
-	affinity  *handles[affinityKey, affinityMetrics]
-	moves     *handles[moveKey, prometheus.Counter]
-	probes    *handles[probeKey, prometheus.Counter]
-	mirrors   *handles[mirrorKey, mirrorMetrics]
-	faults    *handles[faultKey, prometheus.Counter]
+	requests   *handles[requestKey, prometheus.Counter]
+	failures   *handles[string, prometheus.Counter] // by model
+	rescues    *handles[string, prometheus.Counter] // by model
+	durations  *handles[durationKey, prometheus.Observer]
+	attempts   *handles[attemptKey, attemptMetrics]
+	failovers  *handles[failoverKey, prometheus.Counter]
+	tokens     *handles[tokenKey, prometheus.Counter]
+	costs      *handles[costKey, prometheus.Counter]
+	affinity   *handles[affinityKey, affinityMetrics]
+	moves      *handles[moveKey, prometheus.Counter]
+	probes     *handles[probeKey, prometheus.Counter]
+	mirrors    *handles[mirrorKey, mirrorMetrics]
+	faults     *handles[faultKey, prometheus.Counter]
+	cached     *handles[cacheKey, cacheMetrics]
+	refused    *handles[journal.LimitRefusal, prometheus.Counter]
+	guardrails *handles[guardrailKey, prometheus.Counter]
 
 	retries  map[string]prometheus.Counter // by why; fixed
 	hedges   map[bool]prometheus.Counter   // by won; fixed
@@ -187,7 +190,10 @@ func NewMetrics(registry *prometheus.Registry, live Live) *Metrics {
 	m.dropped = counters("malformed_events_total", "Stream events dropped because they were not valid JSON.").WithLabelValues()
 
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	registry.MustRegister(newLiveCollector(live), newAlertCollector(live.Alerts), newLedgerCollector(live.Ledger))
+	registry.MustRegister(newLiveCollector(live), newAlertCollector(live.Alerts), newLedgerCollector(live.Ledger), newCacheCollector(live.Cache), newBudgetCollector(live.Budgets), newFrontCollector(live.Front))
+	m.cached = newCached(registry)
+	m.refused = newRefused(registry)
+	m.guardrails = newGuardrails(registry)
 	m.costs = newCosts(registry)
 	m.failures, m.rescues = newFailures(registry), newRescues(registry)
 	return m
@@ -237,6 +243,15 @@ func (m *Metrics) RequestEnded(r *journal.Request) {
 	}
 	if r.Affinity != "" {
 		m.stayed(r)
+	}
+	if r.Cache != "" {
+		m.kept(r)
+	}
+	if r.Refusal != (journal.LimitRefusal{}) {
+		m.refused.get(r.Refusal).Inc()
+	}
+	if len(r.Guardrails) > 0 {
+		m.guarded(r)
 	}
 }
 

@@ -191,6 +191,18 @@ func (s *Store) Peek(now time.Time, w *Search, owner, id string) (*Answer, bool)
 	return nil, false
 }
 
+// OfAnother says whether an answer is known to be somebody else's: of those in memory, as an archive is asked by owner alone.
+func (s *Store) OfAnother(now time.Time, owner, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other := range s.shelves {
+		if el := s.entries[key{other, id}]; el != nil && other != owner && now.Before(el.Value.(*entry).until) {
+			return true
+		}
+	}
+	return false
+}
+
 // Delete forgets an answer, here and in the archive; false: there was none here.
 func (s *Store) Delete(now time.Time, owner, id string) bool {
 	k := key{owner, id}

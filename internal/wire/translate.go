@@ -29,6 +29,19 @@ type Translation interface {
 	// Through has the stream told through a seam, so that another translation can go on with it. It comes before the first
 	// event.
 	Through(s *Seam)
+	// Watch has the answer go through a filter. It comes before the first event, or the reply.
+	Watch(f Filter)
+	// Stopped is why the filter lets nothing more of the answer out; nil: it does. What was appended by the call before is not to go out.
+	Stopped() error
+}
+
+// Filter stands between an upstream's decoder and the client's encoder and says what of an answer goes out. It may hold events back, change
+// texts, and stop the whole by an error. Its events are those of a decoder, and so are those that it hands on. Not safe for concurrent use.
+type Filter interface {
+	Reply(a *llm.Reply) error
+	Put(e *llm.Event, next func(*llm.Event)) error
+	// End lets out what was held back: the stream ended properly.
+	End(next func(*llm.Event)) error
 }
 
 // Canonical is a client's request in no vendor's words, decoded once for all attempts that need it. It points into the
@@ -99,7 +112,10 @@ type generation struct {
 	decoder Decoder
 	order   llm.Order
 	encoder Encoder
-	seam    *Seam // has order and encoder, if there is one
+	seam    *Seam  // has order and encoder, if there is one
+	filter  Filter // nil: there is none
+	next    func(*llm.Event)
+	stopped error // the filter's
 	dst     []byte
 	ended   bool
 	// put and say are the two steps of an event's way, made once: a closure for each event would be garbage.
@@ -135,6 +151,11 @@ func (g *generation) AppendReply(dst, body []byte) ([]byte, error) {
 		return dst, err
 	}
 	g.name(&a.ID, &a.Model, &a.Created)
+	if g.filter != nil {
+		if g.stopped = g.filter.Reply(a); g.stopped != nil {
+			return dst, g.stopped
+		}
+	}
 	return g.client.AppendReply(dst, a, g.q), nil
 }
 
@@ -159,16 +180,28 @@ func (g *generation) begin() {
 	g.say = func(e *llm.Event) { g.dst = g.encoder.Append(g.dst, e) }
 	if g.seam != nil {
 		g.join()
-		return
-	}
-	g.encoder = g.client.NewEncoder(g.q)
-	g.put = func(e *llm.Event) {
-		if e.Kind == llm.Start {
-			g.name(&e.ID, &e.Model, &e.Created)
+	} else {
+		g.encoder = g.client.NewEncoder(g.q)
+		g.put = func(e *llm.Event) {
+			if e.Kind == llm.Start {
+				g.name(&e.ID, &e.Model, &e.Created)
+			}
+			g.order.Put(e, g.say)
 		}
-		g.order.Put(e, g.say)
+	}
+	if g.filter != nil {
+		g.next = g.put
+		g.put = func(e *llm.Event) {
+			if g.stopped == nil {
+				g.stopped = g.filter.Put(e, g.next)
+			}
+		}
 	}
 }
+
+func (g *generation) Watch(f Filter) { g.filter = f }
+
+func (g *generation) Stopped() error { return g.stopped }
 
 // join has the events go through the seam.
 func (g *generation) join() {
@@ -201,6 +234,9 @@ func (g *generation) AppendEvent(dst, data []byte) ([]byte, error) {
 	if err == nil && g.seam != nil {
 		err = g.seam.err
 	}
+	if err == nil {
+		err = g.stopped
+	}
 	return g.take(), err
 }
 
@@ -212,6 +248,12 @@ func (g *generation) AppendEnd(dst []byte) []byte {
 	g.ended = true
 	g.dst = dst
 	g.decoder.End(g.put)
+	if g.filter != nil && g.stopped == nil {
+		g.stopped = g.filter.End(g.next)
+	}
+	if g.stopped != nil {
+		return g.take()
+	}
 	if s := g.seam; s != nil {
 		s.settle(func(e *llm.Event) { s.order.Put(e, g.say) })
 		s.finished = true
@@ -283,6 +325,8 @@ func (m *embedding) Unsaid() []string                          { return nil }
 func (m *embedding) Forget()                                   {}
 func (m *embedding) Dropped() []string                         { return m.q.Dropped.Names() }
 func (m *embedding) Said() Said                                { return Said{} }
+func (m *embedding) Watch(Filter)                              {}
+func (m *embedding) Stopped() error                            { return nil }
 func (m *embedding) Through(*Seam)                             {}
 
 // AppendEvent appends one server-sent event: with a name where the dialect names its events.

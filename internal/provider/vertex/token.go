@@ -55,7 +55,7 @@ func (a *account) authorize(ctx context.Context, r *http.Request, _ []byte, _ *p
 
 // fetch gets a new token. The file is read anew each time: keys are rotated by writing it.
 func (a *account) fetch(ctx context.Context) (provider.Token, error) {
-	client := http.Client{}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if a.client != nil {
 		client = *a.client
 	}

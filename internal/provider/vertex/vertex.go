@@ -33,7 +33,7 @@ type Options struct {
 	// CredentialsFile is a JSON key file of a service account, or any other that Google's libraries read; empty:
 	// application default credentials.
 	CredentialsFile string
-	// HTTP asks for tokens; nil: http.DefaultClient.
+	// HTTP asks for tokens; nil: one without anything particular.
 	HTTP *http.Client
 }
 

@@ -31,8 +31,10 @@ type Place struct {
 
 // spans gives the spans of a request: its own, then one an attempt. The span given is good for the call alone.
 func (o *origin) spans(s *span, r *journal.Request, each func(*span)) {
-	o.request(s, r)
-	each(s)
+	if !asideOnly(r) {
+		o.request(s, r)
+		each(s)
+	}
 	made := 0
 	for i := range r.Trail {
 		if step := &r.Trail[i]; !step.Skipped && step.Span != [8]byte{} {
@@ -77,6 +79,7 @@ func (o *origin) request(s *span, r *journal.Request) {
 	s.say("evergate.provider", r.Provider)
 	s.say("evergate.order", r.Order)
 	s.say("evergate.affinity", r.Affinity)
+	s.say("evergate.cache", r.Cache)
 	s.say("evergate.upstream.request_id", r.UpstreamRequestID)
 	s.set(seconds("evergate.overhead", r.Overhead), seconds("evergate.waits", r.Waits))
 	s.list("evergate.dropped", r.Lost)
@@ -118,6 +121,9 @@ func (o *origin) attempt(s *span, r *journal.Request, step *journal.Step, nth in
 	s.reset()
 	operation, place := operationOf(r.Dialect), o.place(step.Provider)
 	s.trace, s.id, s.parent, s.state = r.Trace.ID, step.Span, r.Trace.Span, r.Trace.State
+	if asideOnly(r) {
+		s.parent = r.Trace.Parent // the span of the request that was copied
+	}
 	s.kind, s.start, s.end = kindClient, step.Start, step.Start.Add(step.Duration)
 	if step.Duration == 0 { // it is still under way: a hedge that was called off and did not say its end in time
 		s.end = r.Start.Add(r.Duration)
