@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"evergate/internal/mock"
 )
@@ -44,6 +45,16 @@ func bare(text string) string {
 	}, text)
 }
 
+// printed is a hostile text as a word of a key, which is of printable characters.
+func printed(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '~'
+		}
+		return r
+	}, text)
+}
+
 // TestHostileTexts fills the dashboard with texts of strangers, wherever a stranger can put one: models a provider lists,
 // its errors, models and prompts clients ask for, answers, names in the config, reasons of orders, addresses of pages.
 // Nothing of it is carried out, all of it shows as what it is, and the page keeps its shape.
@@ -61,7 +72,8 @@ func TestHostileTexts(t *testing.T) {
 	first.SetScript(mock.Script{Models: listed})
 	config.WriteString("log: { bodies: true }\nresilience: { retry: { max_retries: 0 } }\nauth:\n  keys:\n    - { name: plain, value: key-plain }\n")
 	for i, text := range hostile {
-		fmt.Fprintf(&config, "    - { name: %s, value: key-%d }\n", quoted(text), i)
+		name := quoted(printed(text))
+		fmt.Fprintf(&config, "    - { name: %s, value: key-%d, owner: %s, team: %s, labels: { app: %s } }\n", name, i, name, name, name)
 	}
 	g := serve(t, config.String(), "")
 

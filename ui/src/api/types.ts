@@ -184,6 +184,11 @@ export interface UsageRow {
   model?: string;
   provider?: string;
   route?: string;
+  owner?: string;
+  team?: string;
+  labels?: Record<string, string | null>;
+  current_cost_usd?: number;
+  current_unpriced_tokens?: number;
   requests: number;
   attempts: number;
   input_tokens: number;
@@ -342,6 +347,7 @@ export interface Config {
   providers: ProviderConfig[];
   keys?: string[];
   data_plane?: string;
+  data_plane_tls?: boolean;
   problems: Problem[];
 }
 
@@ -480,4 +486,97 @@ export interface AlertTest {
   status: number;
   message: string;
   duration_ms: number;
+}
+
+export interface LimitTerms {
+  requests_per_minute: number;
+  tokens_per_minute: number;
+  concurrent: number;
+}
+
+export interface BudgetTerms {
+  usd: number;
+  tokens: number;
+  per: string;
+  zone: string;
+  warn: number;
+  mode: string;
+}
+
+/** KeyTerms are what a caller's key may, as the admin API takes and shows them. */
+export interface KeyTerms {
+  name: string;
+  owner: string;
+  team: string;
+  labels: Record<string, string> | null;
+  models: string[] | null;
+  providers: string[] | null;
+  policies: string[] | null;
+  routes: string[] | null;
+  sources: string[] | null;
+  guardrails: string[] | null;
+  limits: LimitTerms;
+  budgets: BudgetTerms[] | null;
+  expires_at: Time;
+}
+
+export interface Key extends KeyTerms {
+  id: string;
+  source: string;
+  prefix: string;
+  state: string;
+  created_at: Time;
+  created_by: string;
+  changed_at: Time;
+  changed_by: string;
+  reason: string;
+  revoked_at: Time;
+  old_key_until: Time;
+  last_used_at: Time;
+}
+
+export interface Keys {
+  asks_for_keys: boolean;
+  keys: Key[];
+}
+
+/** NewKey is the one reply that has the key itself. */
+export interface NewKey extends Key {
+  key: string;
+}
+
+export interface LimitGauge {
+  limit: number;
+  used: number;
+  held: number;
+}
+
+export interface BudgetGauge {
+  per: string;
+  zone: string;
+  from: Time;
+  to: Time;
+  limit_usd: number | null;
+  spent_usd: number;
+  held_usd: number;
+  limit_tokens: number | null;
+  spent_tokens: number;
+  held_tokens: number;
+  warn: number;
+  mode: string;
+}
+
+export interface LimitedScope {
+  scope: string;
+  name: string;
+  requests_per_minute: LimitGauge | null;
+  tokens_per_minute: LimitGauge | null;
+  concurrent: LimitGauge | null;
+  budgets: BudgetGauge[] | null;
+}
+
+export interface Limits {
+  shared: boolean;
+  instances: number;
+  scopes: LimitedScope[] | null;
 }

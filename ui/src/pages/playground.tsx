@@ -150,7 +150,7 @@ export function Playground() {
 }
 
 const elsewhere = (c: Config | undefined): string =>
-  `http://${(c?.data_plane ?? 'server.listen').replace(/^(0\.0\.0\.0|\[::\])(?=:)/, location.hostname)}`;
+  `${c?.data_plane_tls ? 'https' : 'http'}://${(c?.data_plane ?? 'server.listen').replace(/^(0\.0\.0\.0|\[::\])(?=:)/, location.hostname)}`;
 
 function Elsewhere({ config }: { config: Config | undefined }) {
   return (

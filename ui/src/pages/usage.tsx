@@ -1,18 +1,20 @@
-// Keys and usage: what was asked, what it came to in tokens and money, by whom and where.
+// Keys and usage: who may use the gateway, what was asked, what it came to in tokens and money, by whom and where.
 import { admin, ask } from '../api/client';
 import { useState } from 'preact/hooks';
 import { useResource } from '../api/resource';
-import type { Config, Usage as Answer, UsageRow } from '../api/types';
-import { Check, Choice } from '../parts/field';
+import type { Usage as Answer, UsageRow } from '../api/types';
+import { Check, Choice, Input } from '../parts/field';
 import { Empty, Loaded, Page, Panel } from '../parts/panel';
 import { Table, type Column } from '../parts/table';
 import { Name, Time } from '../parts/text';
 import { href, route, setQuery } from '../route';
 import { bucketed, compact, count, dash, dollars, percent } from '../words/format';
+import { Keys } from './keys';
+import { OverTime } from './usagechart';
 
-const groups = ['key', 'route', 'model', 'provider'] as const;
+const groups = ['key', 'team', 'owner', 'route', 'model', 'provider'] as const;
 type Group = (typeof groups)[number];
-const titles: Record<Group, string> = { key: 'Key', route: 'Route', model: 'Model', provider: 'Provider' };
+const titles: Record<Group, string> = { key: 'Key', team: 'Team', owner: 'Owner', route: 'Route', model: 'Model', provider: 'Provider' };
 
 const spans: [string, string][] = [
   ['1h', 'last hour'],
@@ -21,20 +23,39 @@ const spans: [string, string][] = [
   ['720h', 'last 30 days'],
 ];
 
+/** A word of group_by: a group, or label:NAME. */
+const title = (w: string): string => (w.startsWith('label:') ? w.slice(6) : (titles[w as Group] ?? w));
+
+const said = (r: UsageRow, w: string): string => {
+  const value = w.startsWith('label:') ? r.labels?.[w.slice(6)] : r[w as Group];
+  return value || (w === 'key' ? 'no key' : w.startsWith('label:') && value === null ? `no ${w.slice(6)}` : dash);
+};
+
 export function Usage() {
   const q = route.value.query;
-  const by = (q['by'] ?? 'key,provider,model').split(',').filter((g): g is Group => groups.includes(g as Group));
+  const words = (q['by'] ?? 'key,provider,model').split(',').filter((g, i, all) => all.indexOf(g) === i);
+  const chosen = words.filter((g): g is Group => groups.includes(g as Group));
+  const label = words.find((w) => /^label:[^,]+$/.test(w))?.slice(6) ?? '';
+  const by = label ? [...chosen, `label:${label}`] : chosen;
+  const [typed, type] = useState(label);
   const from = q['from'] ?? '24h';
-  const query = { group_by: by.join(','), from };
+  const current = q['prices'] === 'current';
+  const query = { group_by: by.join(','), from, ...(current ? { prices: 'current' } : {}) };
   const usage = useResource<Answer>(admin(['usage'], query), { every: 30_000, on: ['request'], least: 5_000 });
-  const config = useResource<Config>(admin(['config']));
-  const set = (g: Group, on: boolean): void => {
-    const next = groups.filter((x) => (x === g ? on : by.includes(x))).join(',');
-    setQuery({ by: next || 'none' });
-  };
+  const set = (next: string[]): void => setQuery({ by: next.join(',') || 'none' });
+  const withLabel = (list: string[], name: string): string[] => (name ? [...list, `label:${name}`] : list);
+  const first = by[0] ?? '';
   return (
     <Page title="Keys & usage" lead="Tokens and money of all attempts, failed ones too. A request counts where it was answered.">
-      <form class="filters" aria-label="What is shown" onSubmit={(e) => e.preventDefault()}>
+      <Keys />
+      <form
+        class="filters"
+        aria-label="What usage is shown"
+        onSubmit={(e) => {
+          e.preventDefault();
+          set(withLabel(chosen, typed.replaceAll(',', '').trim()));
+        }}
+      >
         <Choice
           label="Time"
           value={from}
@@ -44,42 +65,64 @@ export function Usage() {
         <fieldset>
           <legend>Group by</legend>
           {groups.map((g) => (
-            <Check key={g} label={titles[g]} on={by.includes(g)} set={(on) => set(g, on)} />
+            <Check
+              key={g}
+              label={titles[g]}
+              on={chosen.includes(g)}
+              set={(on) =>
+                set(
+                  withLabel(
+                    groups.filter((x) => (x === g ? on : chosen.includes(x))),
+                    label,
+                  ),
+                )
+              }
+            />
           ))}
         </fieldset>
-        <CSV path={admin(['usage'], { ...query, format: 'csv' })} />
+        <Input label="and by a label" value={typed} set={type} hint="its name, then Enter" maxLength={64} />
+        <Check label="Today's prices, too" on={current} set={(on) => setQuery({ prices: on ? 'current' : undefined })} />
       </form>
-      <Panel title="Usage">
+      <OverTime by={first} group={first ? title(first).toLowerCase() : 'all'} from={from} name={(r) => (first ? said(r, first) : 'all')} />
+      <Panel
+        title="Usage"
+        tools={<Save path={admin(['usage'], { ...query, format: 'csv' })} name="evergate-usage.csv" words="Download CSV" />}
+      >
         <Loaded of={usage} what="The usage">
-          {(a) => <Rows a={a} by={by} />}
+          {(a) => <Rows a={a} by={by} current={current} />}
         </Loaded>
       </Panel>
-      <Panel title="Keys" note="Callers' keys by name. Their values are nowhere to be seen.">
-        <Loaded of={config} what="The list of keys">
-          {(c) =>
-            (c.keys ?? []).length === 0 ? (
-              <Empty title="No keys: whoever reaches the gateway may use it.">
-                Set auth in the config to give each caller a key of its own; usage then shows under its name.
-              </Empty>
-            ) : (
-              <ul class="columns">
-                {(c.keys ?? []).map((k) => (
-                  <li key={k}>
-                    <a class="name" href={href('requests', '', { key: k })}>
-                      {k}
-                    </a>
-                  </li>
-                ))}
-              </ul>
-            )
-          }
-        </Loaded>
-      </Panel>
+      <Export from={from} />
     </Page>
   );
 }
 
-function Rows({ a, by }: { a: Answer; by: Group[] }) {
+/** Export gives every request, or every attempt, of the time as a file. */
+function Export({ from }: { from: string }) {
+  const [kind, setKind] = useState('requests');
+  const [format, setFormat] = useState('csv');
+  return (
+    <Panel title="Export" note="Each request, or each attempt, of the time above: a row with its tokens and its cost.">
+      <form class="filters" aria-label="What is exported" onSubmit={(e) => e.preventDefault()}>
+        <Choice label="Rows" value={kind} set={setKind} options={['requests', 'attempts']} />
+        <Choice
+          label="Format"
+          value={format}
+          set={setFormat}
+          options={[
+            ['csv', 'CSV'],
+            ['json', 'JSON'],
+            ['jsonl', 'JSON Lines'],
+            ['parquet', 'Parquet'],
+          ]}
+        />
+        <Save path={admin(['usage', 'export'], { kind, from, format })} name={`evergate-${kind}.${format}`} words="Export" />
+      </form>
+    </Panel>
+  );
+}
+
+function Rows({ a, by, current }: { a: Answer; by: string[]; current: boolean }) {
   if (a.rows.length === 0) {
     return (
       <Empty title="Nothing was asked in this time.">
@@ -90,12 +133,13 @@ function Rows({ a, by }: { a: Answer; by: Group[] }) {
   const rows = [...a.rows].sort((x, y) => y.cost_usd - x.cost_usd || y.attempts - x.attempts);
   const every: Column<UsageRow>[] = [
     ...by.map((g, i): Column<UsageRow> => ({
-      head: titles[g],
+      head: title(g),
       rowHead: i === 0,
       class: 'wrap',
-      cell: (r) => <Name of={r[g] || (g === 'key' ? 'no key' : dash)} />,
+      cell: (r) => <Name of={said(r, g)} />,
     })),
     { head: 'Cost', num: true, cell: (r) => <Cost r={r} /> },
+    ...(current ? [{ head: 'At today’s prices', num: true, cell: (r: UsageRow) => dollars(r.current_cost_usd) }] : []),
     { head: 'Requests', num: true, cell: (r) => count(r.requests) },
     { head: 'Attempts', num: true, cell: (r) => count(r.attempts) },
     { head: 'Availability', num: true, cell: (r) => percent(r.availability) },
@@ -120,7 +164,7 @@ function Rows({ a, by }: { a: Answer; by: Group[] }) {
       <Table
         caption="Usage"
         rows={rows}
-        id={(r) => JSON.stringify(by.map((g) => r[g]))}
+        id={(r) => JSON.stringify(by.map((g) => said(r, g)))}
         columns={columns}
         foot={
           <tfoot>
@@ -153,17 +197,17 @@ function Cost({ r }: { r: UsageRow }) {
   );
 }
 
-/** CSV fetches the file itself, as a link could not carry the token. */
-function CSV({ path }: { path: string }) {
+/** Save fetches a file itself, as a link could not carry the token. */
+function Save({ path, name, words }: { path: string; name: string; words: string }) {
   const [wrong, setWrong] = useState('');
   const save = async (): Promise<void> => {
     setWrong('');
     try {
-      const blob = await (await ask(path, { headers: { Accept: 'text/csv' } })).blob();
+      const blob = await (await ask(path, { headers: { Accept: '*/*' } })).blob();
       const url = URL.createObjectURL(blob);
       const a = document.createElement('a');
       a.href = url;
-      a.download = 'evergate-usage.csv';
+      a.download = name;
       a.click();
       setTimeout(() => URL.revokeObjectURL(url), 10_000);
     } catch (err) {
@@ -173,7 +217,7 @@ function CSV({ path }: { path: string }) {
   return (
     <div class="buttons">
       <button type="button" onClick={() => void save()}>
-        Download CSV
+        {words}
       </button>
       {wrong ? <span role="alert">{wrong}</span> : null}
     </div>
