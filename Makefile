@@ -42,7 +42,7 @@ lint: ## format check and linters
 vet: ## go vet
 	@for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
 
-vuln: ## known vulnerabilities in what the program and its tests call (skipped where the list of them cannot be reached)
+vuln: ## known vulnerabilities in what the program, its tests and the toolchain of go.mod bring (skipped where the list of them cannot be reached)
 	scripts/vulncheck $(MODULES)
 
 gosec: ## gosec alone, which lint runs, too

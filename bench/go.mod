@@ -2,6 +2,8 @@ module evergate/bench
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require (
 	github.com/tidwall/gjson v1.20.3
 	github.com/valyala/fasthttp v1.78.0

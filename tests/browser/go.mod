@@ -2,6 +2,8 @@ module evergate/tests/browser
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require (
 	evergate v0.0.0
 	github.com/chromedp/cdproto v0.160.1

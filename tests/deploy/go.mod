@@ -2,6 +2,8 @@ module evergate/tests/deploy
 
 go 1.26.8
 
+toolchain go1.26.11
+
 require (
 	github.com/compose-spec/compose-go/v2 v2.16.2
 	github.com/google/go-cmp v0.7.0

@@ -2,6 +2,8 @@ module evergate/tests/e2e
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require (
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/openai/openai-go/v3 v3.99.0

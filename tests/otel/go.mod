@@ -2,6 +2,8 @@ module evergate/tests/otel
 
 go 1.26.8
 
+toolchain go1.26.11
+
 require (
 	go.opentelemetry.io/collector/component v1.71.0
 	go.opentelemetry.io/collector/confmap v1.71.0
