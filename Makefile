@@ -11,7 +11,7 @@ COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 MODULES  := . bench tests/e2e tests/deploy tests/otel tests/browser
-FUZZTIME ?= 5000x
+FUZZTIME ?= 2000x
 ROUNDS   ?= 15
 # Packages that are tested at once: some wait for servers meanwhile.
 TESTED   := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
@@ -42,15 +42,15 @@ lint: ## format check and linters
 vet: ## go vet
 	@for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
 
-vuln: ## known vulnerabilities in what the program, its tests and the toolchain of go.mod bring (skipped where the list of them cannot be reached)
-	scripts/vulncheck $(MODULES)
+vuln: ## known vulnerabilities in what the program and the toolchain of go.mod bring (skipped where the list of them cannot be reached)
+	scripts/vulncheck .
 
 gosec: ## gosec alone, which lint runs, too
 	go run $(GOLANGCI) run --enable-only gosec
 
-race: stores ## all tests of the program under the race detector, and without it those that count what is left or spent
+race: stores ## all tests of the program under the race detector, and without it those that count what is left or spent, or start hundreds of gateways
 	EVERGATE_REAL_STORES=$${EVERGATE_REAL_STORES:-1} go test -race -timeout 15m -p $(TESTED) ./...
-	go test -run 'Leak|TestScale|TestLedgerLarge|TestOverviewOfManyGroups' ./internal/app ./internal/replica ./internal/store/sqlite
+	go test -run 'Leak|TestScale|TestLedgerLarge|TestOverviewOfManyGroups|TestHostile|TestGuardrailsRedactEverywhere' ./internal/app ./internal/replica ./internal/store/sqlite
 
 bench-test: ## tests of the benchmark tools
 	cd bench && go test ./...
@@ -59,7 +59,7 @@ deploy-check: ## what deploy/ ships, against BuildKit, hadolint, Compose, Helm, 
 	scripts/install-deploy-tools
 	cd tests/deploy && go test -count=1 -timeout 20m ./...
 
-fuzz: ## each fuzz target for FUZZTIME (5000x; 1m and the like work, too)
+fuzz: ## each fuzz target for FUZZTIME (2000x; 1m and the like work, too)
 	scripts/fuzz $(FUZZTIME)
 
 e2e: stores test-tools ## end to end: real model servers behind, real SDKs in front (MODEL=mock: simulated servers)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"evergate/internal/mock"
+	"evergate/internal/testkit"
 )
 
 // hostileBodies change a good body, which is an object, into one that two parsers may read in two ways, or that costs whoever reads it.
@@ -105,6 +106,9 @@ func models(body []byte) (out []string, err error) {
 // Whatever a body holds, in each dialect towards each other one: it is served or refused with a 4xx in the client's words, no provider is
 // asked for a model that the gateway did not choose, and what a provider gets is JSON.
 func TestHostileBodies(t *testing.T) {
+	if testkit.Race { // make check runs it again without: there it takes a minute
+		t.Skip("hundreds of gateways, one after the other: run without the race detector")
+	}
 	bodies := hostileBodies()
 	for _, sp := range speakers() {
 		for _, vendor := range []string{"chat", "responses", "anthropic", "gemini"} {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"evergate/internal/mock"
+	"evergate/internal/testkit"
 )
 
 // liar is a provider that says on each connection whatever its script says, to a chat request it has read; to all others that they are
@@ -143,6 +144,9 @@ func sized(head, body string) string {
 // A provider that lies, floods or says nothing costs its caller a bounded time and the gateway bounded bytes; the next provider answers where
 // nothing was sent yet, and what was sent ends in an error.
 func TestHostileProviders(t *testing.T) {
+	if testkit.Race { // make check runs it again without: there it takes a minute
+		t.Skip("hundreds of gateways, one after the other: run without the race detector")
+	}
 	const (
 		next = "b"                     // the second provider answered
 		took = "a"                     // the answer is the liar's own

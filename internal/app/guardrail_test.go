@@ -9,6 +9,7 @@ import (
 
 	"evergate/internal/journal"
 	"evergate/internal/mock"
+	"evergate/internal/testkit"
 )
 
 const guards = `
@@ -34,6 +35,9 @@ func (s *stack) prompted(provider string) []mock.Seen {
 // What is planted in a prompt reaches no provider, and what is planted in an answer no client: in every dialect of clients, from every
 // dialect of providers, plain and streamed in pieces of any size.
 func TestGuardrailsRedactEverywhere(t *testing.T) {
+	if testkit.Race { // make check runs it again without: there it takes a minute
+		t.Skip("hundreds of gateways, one after the other: run without the race detector")
+	}
 	for _, sp := range speakers() {
 		for _, vendor := range vendors {
 			for _, size := range []int{0, 1, 5} {
