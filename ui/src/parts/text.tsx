@@ -2,7 +2,7 @@
 import { useComputed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { clock, dash, left, ms, seconds, time, utc } from '../words/format';
-import { now } from './now';
+import { moment, now } from './now';
 
 /** Time shows an API time as local time, and as UTC to who points at it. */
 export function Time({ at }: { at: string | null | undefined }) {
@@ -18,7 +18,7 @@ export function Time({ at }: { at: string | null | undefined }) {
 /** Countdown shows the whole seconds until a time, and then what is said to come after it. */
 export function Countdown({ to, over = 'now' }: { to: string | null | undefined; over?: string }) {
   const t = time(to);
-  const s = useComputed(() => (t === undefined ? -1 : left(t, now.value)));
+  const s = useComputed(() => (t === undefined ? -1 : left(t, moment())));
   if (t === undefined) return <span>{dash}</span>;
   return (
     <time class="countdown" dateTime={new Date(t).toISOString()} title={utc(t)} data-testid="countdown">
