@@ -130,7 +130,9 @@ func startUpstreams(t *testing.T) *upstreams {
 		t.Fatal(err)
 	}
 	u := &upstreams{}
-	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+	// Connections of its own, one a request: those of the default transport are closed by every test server that ends.
+	own := &http.Transport{DisableKeepAlives: true}
+	proxy := &httputil.ReverseProxy{Transport: own, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
 		_, rest, _ := strings.Cut(strings.TrimPrefix(r.In.URL.Path, "/"), "/")
 		r.Out.URL.Path, r.Out.URL.RawPath = "/"+rest, ""
