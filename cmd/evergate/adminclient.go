@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -54,4 +55,20 @@ func (c *adminClient) do(ctx context.Context, method, path string, body []byte) 
 		return nil, errors.Join(errors.New("the reply of "+c.url+" broke off"), err)
 	}
 	return &adminReply{res.StatusCode, res.Status, text}, nil
+}
+
+// ask makes one request with body as JSON, or none for nil, and gives the reply's text; a reply that is no success is an error with its words.
+func (c *adminClient) ask(ctx context.Context, method, path string, body any) ([]byte, error) {
+	var text []byte
+	if body != nil {
+		text, _ = json.Marshal(body) // numbers and words alone
+	}
+	reply, err := c.do(ctx, method, path, text)
+	if err != nil {
+		return nil, err
+	}
+	if reply.code != http.StatusOK && reply.code != http.StatusCreated {
+		return nil, refused(c.url, reply.status, reply.text)
+	}
+	return reply.text, nil
 }

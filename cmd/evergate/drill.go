@@ -65,22 +65,16 @@ func (k *drillCmd) run(ctx context.Context, out io.Writer) error {
 	case !needsID && k.ID != "":
 		return fmt.Errorf("drill %s takes no id", k.Action)
 	}
-	var text []byte
-	if body != nil {
-		text, _ = json.Marshal(body) // numbers and words alone
-	}
 	gateway := adminClient{url: k.URL, token: k.Token}
-	reply, err := gateway.do(ctx, method, path, text)
+	reply, err := gateway.ask(ctx, method, path, body)
 	switch {
 	case err != nil:
 		return err
-	case reply.code != http.StatusOK && reply.code != http.StatusCreated:
-		return refused(k.URL, reply.status, reply.text)
 	case k.JSON:
-		_, err = fmt.Fprintln(out, strings.TrimSpace(string(reply.text)))
+		_, err = fmt.Fprintln(out, strings.TrimSpace(string(reply)))
 		return err
 	}
-	return admin.RenderFaults(out, reply.text, time.Now())
+	return admin.RenderFaults(out, reply, time.Now())
 }
 
 // rule is what the flags say; the gateway says what is wrong with it.

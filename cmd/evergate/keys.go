@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -75,24 +74,18 @@ func (k *keysCmd) run(ctx context.Context, out, beside io.Writer) error {
 	default:
 		return fmt.Errorf("there is no keys %s: it is create, list, show, change, rotate or revoke", k.Action)
 	}
-	var text []byte
-	if body != nil {
-		text, _ = json.Marshal(body) // numbers and words alone
-	}
 	gateway := adminClient{url: k.URL, token: k.Token}
-	reply, err := gateway.do(ctx, method, path, text)
+	reply, err := gateway.ask(ctx, method, path, body)
 	switch {
 	case err != nil:
 		return err
-	case reply.code != http.StatusOK && reply.code != http.StatusCreated:
-		return refused(k.URL, reply.status, reply.text)
 	case k.JSON:
-		_, err = fmt.Fprintln(out, strings.TrimSpace(string(reply.text)))
+		_, err = fmt.Fprintln(out, strings.TrimSpace(string(reply)))
 		return err
 	case k.Action == "create", k.Action == "rotate":
-		return admin.RenderNewKey(out, beside, reply.text)
+		return admin.RenderNewKey(out, beside, reply)
 	}
-	return admin.RenderKeys(out, reply.text, time.Now())
+	return admin.RenderKeys(out, reply, time.Now())
 }
 
 // filter is the query of a list.
