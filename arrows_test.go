@@ -34,7 +34,7 @@ var rings = map[string]int{
 	"internal/modelfacts": 1, "internal/drill": 1, "internal/quota": 1,
 	// 2: services
 	"internal/http1": 2, "internal/reach": 2, "internal/drill/running": 2, "internal/quota/meters": 2, "internal/guardrail": 2, "internal/replies": 2, "internal/parquet": 2,
-	"internal/catalog": 2, "internal/recent": 2, "internal/threads": 2, "internal/affinity": 2, "internal/mirror": 2, "internal/health": 2, "internal/attempt": 2, "internal/probing": 2, "internal/alert": 2, "internal/identity": 2,
+	"internal/catalog": 2, "internal/threads": 2, "internal/affinity": 2, "internal/mirror": 2, "internal/health": 2, "internal/attempt": 2, "internal/probing": 2, "internal/alert": 2, "internal/identity": 2,
 	"internal/replica": 2, "internal/ledger": 2, "internal/feed": 2,
 	// 3: adapters
 	"internal/provider": 3, "internal/store": 3, "internal/telemetry": 3, "internal/mock": 3, "internal/handover": 3, "internal/coredump": 3, "internal/front": 3, "internal/guardrail/webhook": 3,

@@ -36,8 +36,10 @@ type Sources struct {
 	// Explain says what a request would come to if it came now; an *explain.QuestionError is the asker's fault (R72). nil: nobody
 	// can say.
 	Explain func(context.Context, explain.Question) (*explain.Answer, error)
-	// Past says what became of a request of the past, by its id; false: it is not remembered.
-	Past func(id string) (*explain.Past, bool)
+	// Request gives a request of the past, by its row or its id; false: none is kept.
+	Request func(ctx context.Context, id string) (*ledger.Request, bool, error)
+	// Past says in words what became of it.
+	Past func(*ledger.Request) *explain.Past
 	// Drills are the fault rules (R74); nil: none were started.
 	Drills *running.Drills
 	// Metrics serves /metrics.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"evergate/internal/explain"
+	"evergate/internal/ledger"
 )
 
 // explain says what the request in the body would come to (R72). Parameters say what a client's path and headers would:
@@ -76,11 +77,5 @@ func question(query url.Values) (q explain.Question, wrong *mistake) {
 
 // explainPast says what became of a past request.
 func (a *handler) explainPast(w http.ResponseWriter, r *http.Request) {
-	if a.sources.Past != nil {
-		if past, ok := a.sources.Past(r.PathValue("id")); ok {
-			writeJSON(w, http.StatusOK, past)
-			return
-		}
-	}
-	writeError(w, http.StatusNotFound, "not_found", "no request of this id is remembered; the last 1000 are, since the gateway started")
+	a.keptRequest(w, r, func(found *ledger.Request) any { return a.sources.Past(found) })
 }

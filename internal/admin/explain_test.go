@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"evergate/internal/explain"
+	"evergate/internal/journal"
+	"evergate/internal/ledger"
 	"evergate/internal/route"
 )
 
@@ -26,7 +28,10 @@ func asking(q *explain.Question) Sources {
 		}
 		return &explain.Answer{Model: q.Model, Summary: "as it is", Candidates: []explain.Candidate{}}, nil
 	}
-	s.Past = func(id string) (*explain.Past, bool) { return &explain.Past{ID: id}, id == "req_1" }
+	s.Request = func(_ context.Context, id string) (*ledger.Request, bool, error) {
+		return &ledger.Request{Request: journal.Request{ID: id}}, id == "req_1", nil
+	}
+	s.Past = func(r *ledger.Request) *explain.Past { return &explain.Past{ID: r.ID} }
 	return s
 }
 
@@ -50,7 +55,7 @@ func TestExplain(t *testing.T) {
 		{"a failure of ours", "POST", "/admin/v1/explain", `{"model":"bug"}`, 500, "a bug"},
 		{"a GET", "GET", "/admin/v1/explain", ``, 405, "POST only"},
 		{"the past", "GET", "/admin/v1/explain/req_1", ``, 200, `"id":"req_1"`},
-		{"a past that is forgotten", "GET", "/admin/v1/explain/req_2", ``, 404, "no request of this id is remembered"},
+		{"a past that is forgotten", "GET", "/admin/v1/explain/req_2", ``, 404, "no request of this id is kept"},
 		{"the past is not written", "POST", "/admin/v1/explain/req_1", `{}`, 405, "GET, HEAD only"},
 	}
 	for _, tt := range tests {

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -87,11 +88,12 @@ func kept(t testing.TB) Sources {
 		}}
 	}
 	s.Ledger = func() ledger.Store { return store }
+	s.Request = found(store)
 	s.Dropped = func() uint64 { return 3 }
 	s.Feed = feed.New("i1")
 	s.Targets = func() map[string]float64 { return map[string]float64{"smart": 0.99, "unused": 0.999} }
 	s.Explain = func(context.Context, explain.Question) (*explain.Answer, error) { return explained(), nil }
-	s.Past = func(id string) (*explain.Past, bool) { return remembered(), id == "req_1" }
+	s.Past = func(*ledger.Request) *explain.Past { return remembered() }
 	s.Config = func() Config {
 		return Config{
 			File: "evergate.yaml", LoadedAt: Time(now), YAML: "providers: {}\n", Keys: []string{"app"}, DataPlane: "127.0.0.1:8080", Problems: []Problem{},
@@ -119,4 +121,14 @@ func kept(t testing.TB) Sources {
 		return map[string]any{"name": string(scenario)}, nil, nil
 	}
 	return s
+}
+
+// found is Sources.Request of a store.
+func found(store ledger.Store) func(context.Context, string) (*ledger.Request, bool, error) {
+	return func(ctx context.Context, id string) (*ledger.Request, bool, error) {
+		if store == nil {
+			return nil, false, errors.New("the store is not reached")
+		}
+		return ledger.Find(ctx, store, id)
+	}
 }

@@ -57,23 +57,28 @@ func (a *handler) request(w http.ResponseWriter, r *http.Request) {
 		p.wrong.write(w)
 		return
 	}
+	a.keptRequest(w, r, func(found *ledger.Request) any { return newDetail(found) })
+}
+
+// keptRequest shows the request of the path.
+func (a *handler) keptRequest(w http.ResponseWriter, r *http.Request, show func(*ledger.Request) any) {
+	ctx, cancel := context.WithTimeout(r.Context(), askStore)
+	defer cancel()
 	id := r.PathValue("id")
-	a.ask(w, r, func(ctx context.Context, store ledger.Store) (err error) {
-		var found *ledger.Request
-		ok := false
-		if len(id) <= maxParam && storable(id) { // else no request has it
-			found, ok, err = store.Request(ctx, id)
-		}
-		switch {
-		case err != nil:
-			return err
-		case !ok:
-			writeError(w, http.StatusNotFound, "not_found", "no request of this id is kept")
-		default:
-			writeJSON(w, http.StatusOK, newDetail(found))
-		}
-		return nil
-	})
+	var found *ledger.Request
+	var ok bool
+	var err error
+	if len(id) <= maxParam && storable(id) { // else no request has it
+		found, ok, err = a.sources.Request(ctx, id)
+	}
+	switch {
+	case err != nil:
+		unavailable(w)
+	case !ok:
+		writeError(w, http.StatusNotFound, "not_found", "no request of this id is kept")
+	default:
+		writeJSON(w, http.StatusOK, show(found))
+	}
 }
 
 // ask has the ledger's store asked; its errors are told in general words, for they may hold more than an answer should.
@@ -82,7 +87,11 @@ func (a *handler) ask(w http.ResponseWriter, r *http.Request, question func(cont
 	defer cancel()
 	store := a.sources.Ledger()
 	if store == nil || question(ctx, store) != nil {
-		w.Header().Set("Retry-After", "5")
-		writeError(w, http.StatusServiceUnavailable, "ledger_unavailable", "the store of the ledger cannot be read now; GET /admin/v1/health says how it fares")
+		unavailable(w)
 	}
+}
+
+func unavailable(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "5")
+	writeError(w, http.StatusServiceUnavailable, "ledger_unavailable", "the store of the ledger cannot be read now; GET /admin/v1/health says how it fares")
 }

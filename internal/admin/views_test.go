@@ -161,9 +161,9 @@ func TestTheLedgerCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]ledger.Store{"lost": nil, "failing": failing{}} {
 		s := kept(t)
-		s.Ledger = func() ledger.Store { return store }
+		s.Ledger, s.Request = func() ledger.Store { return store }, found(store)
 		h := New(s, Options{})
-		for _, path := range []string{"requests", "requests/req_1", "timeline", "audit", "usage", "usage?format=csv", "overview"} {
+		for _, path := range []string{"requests", "requests/req_1", "explain/req_1", "timeline", "audit", "usage", "usage?format=csv", "overview"} {
 			w := ask(h, "GET", "/admin/v1/"+path)
 			if w.Code != 503 || code(t, w) != "ledger_unavailable" || w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "password") {
 				t.Errorf("%s %s: %d %s", name, path, w.Code, w.Body)

@@ -27,9 +27,9 @@ import (
 	"evergate/internal/identity"
 	"evergate/internal/ingress"
 	"evergate/internal/journal"
+	"evergate/internal/mirror"
 	"evergate/internal/probing"
 	"evergate/internal/quota/meters"
-	"evergate/internal/recent"
 	"evergate/internal/replica"
 	"evergate/internal/telemetry"
 	"evergate/internal/telemetry/traces"
@@ -75,7 +75,7 @@ type App struct {
 	feed     *feed.Feed
 	metrics  *telemetry.Metrics
 	alerts   *alert.Watcher
-	recent   recent.Ring
+	copies   mirror.Memory
 	book     *book
 	tracer   *traces.Tracer // nil: nothing is traced
 	prober   *probing.Prober

@@ -7,19 +7,16 @@ import (
 
 	"evergate/internal/config"
 	"evergate/internal/explain"
+	"evergate/internal/ledger"
 )
 
 // past is Past for the admin API.
-func (a *App) past(id string) (*explain.Past, bool) {
-	r, ok := a.recent.Find(id)
-	if !ok {
-		return nil, false
-	}
-	p := explain.Tell(&r.Request, r.List, r.CutSteps+r.CutCandidates)
-	if copied, ok := a.recent.Copy(id); ok {
+func (a *App) past(r *ledger.Request) *explain.Past {
+	p := explain.Tell(&r.Request, r.Targets, r.Cut)
+	if copied, ok := a.copies.Of(r.ID); ok {
 		p.TellCopy(&copied)
 	}
-	return p, true
+	return p
 }
 
 // Explain says what a request would come to in a gateway of this configuration that has just been started (R72): nothing is

@@ -30,7 +30,7 @@ func (a *App) sinks() journal.Sink {
 	a.alerts = a.newAlerts()
 	a.book = a.keepBook(a.opts.Config)
 	a.trace()
-	sinks := append([]journal.Sink{a.book, a.metrics, telemetry.NewLogs(a.log), a.prober, a.alerts, &a.recent}, a.opts.Sinks...)
+	sinks := append([]journal.Sink{a.book, a.metrics, telemetry.NewLogs(a.log), a.prober, a.alerts, &a.copies}, a.opts.Sinks...)
 	if a.tracer != nil {
 		sinks = append(sinks, a.tracer)
 	}

@@ -14,7 +14,7 @@ import (
 // adminHandler is what operators ask.
 func (a *App) adminHandler() http.Handler {
 	cfg := a.config.Load()
-	sources := admin.Sources{Health: a.healthView, Ready: a.ready, Metrics: a.metrics.Handler(), Operate: a.operate, Explain: a.ingress.Explain, Past: a.past, Drills: a.drills}
+	sources := admin.Sources{Health: a.healthView, Ready: a.ready, Metrics: a.metrics.Handler(), Operate: a.operate, Explain: a.ingress.Explain, Request: a.book.Find, Past: a.past, Drills: a.drills}
 	sources.AlertSources = admin.AlertSources{Alerts: a.alertsView, TestAlert: a.testAlert}
 	sources.CacheSources, sources.UsageSources = a.cacheSources(), a.usageSources()
 	sources.KeySources = a.keySources()

@@ -49,7 +49,7 @@ type run struct {
 	seam     *wire.Seam   // of a stream that has begun and can be resumed; nil: there is none
 	broke    *fault.Fault // what broke it first; nil: nothing did
 	space    [4]failover.Target
-	steps    [2]journal.Step
+	steps    [1]journal.Step
 	first    exchange // most requests make one attempt
 	// lost is the last failed attempt, for failover metrics.
 	lostProvider, lostReason string

@@ -14,6 +14,8 @@ const (
 	// retryAfter is how long it waits for a store that is lost or that refused a batch; after maxRefused times the batch's rows are written one by one.
 	retryAfter = time.Second
 	maxRefused = 3
+	// maxReused is how many steps a trail has at most whose room is used again.
+	maxReused = 16
 	// Rows that are too old or too many are taken away so often, and each time so many were written, or so much.
 	expireEvery = time.Minute
 	expireRows  = 10_000
@@ -33,20 +35,16 @@ func (w *Writer) Start() {
 
 // Stop takes no more facts, writes what waits, and gives up what is not written when ctx ends.
 func (w *Writer) Stop(ctx context.Context) error {
-	w.ending.Store(true)
+	w.queue.end()
 	err := w.Flush(ctx)
 	w.stop()
 	w.running.Wait()
-	for {
-		select {
-		case i := <-w.queue:
-			w.bytes.Add(-i.size())
-			w.drop(i)
-			continue
-		default:
-		}
-		return err
+	for _, i := range w.queue.take(maxWaiting) {
+		w.dropped.Add(1)
+		w.bodies.Add(-i.bodies.Bytes())
 	}
+	w.queue.done()
+	return err
 }
 
 // Flush writes what waits now. It must be started.
@@ -67,66 +65,61 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 // run writes batches until ctx ends.
 func (w *Writer) run(ctx context.Context) {
-	rows := make([]*item, 0, batchRows)
 	for {
 		select {
-		case i := <-w.queue:
-			rows = w.gather(ctx, w.take(rows, i))
+		case <-w.queue.wake:
 		case done := <-w.flushes:
-			w.drain(ctx, rows)
+			w.drain(ctx)
 			close(done)
-			continue
 		case <-ctx.Done():
 			return
 		}
-		rows = w.write(ctx, rows)
+		for w.gather(ctx) {
+			w.write(ctx, w.queue.take(batchRows))
+		}
 	}
 }
 
-func (w *Writer) take(rows []*item, i *item) []*item {
-	w.bytes.Add(-i.size())
-	return append(rows, i)
-}
-
-// gather waits for more rows, as long as a batch may.
-func (w *Writer) gather(ctx context.Context, rows []*item) []*item {
+// gather waits until a batch is full, or has waited as long as it may; false: nothing waits.
+func (w *Writer) gather(ctx context.Context) bool {
+	rows, _ := w.queue.waiting()
+	if rows == 0 || rows >= batchRows {
+		return rows > 0
+	}
 	timer := time.NewTimer(batchAfter)
 	defer timer.Stop()
-	for len(rows) < batchRows {
+	for rows < batchRows {
 		select {
-		case i := <-w.queue:
-			rows = w.take(rows, i)
+		case <-w.queue.wake:
 		case <-timer.C:
-			return rows
+			return true
 		case done := <-w.flushes:
-			rows = w.drain(ctx, rows)
+			w.drain(ctx)
 			close(done)
-			return rows
+			timer.Reset(batchAfter)
 		case <-ctx.Done():
-			return rows
+			return false
+		}
+		if rows, _ = w.queue.waiting(); rows == 0 {
+			return false
 		}
 	}
-	return rows
+	return true
 }
 
-// drain writes rows and all that is in the queue.
-func (w *Writer) drain(ctx context.Context, rows []*item) []*item {
-	for range len(w.queue) {
-		select {
-		case i := <-w.queue:
-			if rows = w.take(rows, i); len(rows) == batchRows {
-				rows = w.write(ctx, rows)
-			}
-		default:
-		}
+// drain writes all that is in the queue now.
+func (w *Writer) drain(ctx context.Context) {
+	for rows, _ := w.queue.waiting(); rows > 0; rows -= batchRows {
+		w.write(ctx, w.queue.take(min(rows, batchRows)))
 	}
-	return w.write(ctx, rows)
 }
 
 // write writes a batch, however long that takes, and gives its room back. When ctx ends the rows are dropped.
-func (w *Writer) write(ctx context.Context, rows []*item) []*item {
-	b := Batch{Requests: make([]Request, 0, len(rows))}
+func (w *Writer) write(ctx context.Context, rows []*item) {
+	b := Batch{Requests: w.rows[:0]}
+	w.rows = nil
 	w.decode(rows, &b)
+	whole := true
 	for refused, patience := 0, maxRefused; b.size() > 0; {
 		err := w.try(ctx, &b)
 		w.tell(err)
@@ -138,14 +131,18 @@ func (w *Writer) write(ctx context.Context, rows []*item) []*item {
 			refused++
 		}
 		if refused >= maxRefused {
-			refused, patience = 0, min(2*patience, batchRows)
+			refused, patience, whole = 0, min(2*patience, batchRows), false
 			b = w.singly(ctx, &b, patience)
-			w.more(&b) // of a batch that is at fault itself the next rows tell
+			w.decode(w.queue.take(batchRows-b.size()), &b) // of a batch that is at fault itself the next rows tell
 		}
 		if b.size() > 0 && !pause(ctx, retryAfter) {
 			w.dropped.Add(uint64(b.size())) //nolint:gosec // not negative
 			break
 		}
+	}
+	w.queue.done()
+	if whole {
+		w.reuse(b.Requests)
 	}
 	w.bodies.Add(-w.writing)
 	w.writing = 0
@@ -156,12 +153,25 @@ func (w *Writer) write(ctx context.Context, rows []*item) []*item {
 		default:
 		}
 	}
-	return rows[:0]
 }
 
-// decode adds rows to a batch, and gives their room back.
+// reuse keeps the room of a batch's rows and of their trails for the next one. Nothing is kept that they held.
+func (w *Writer) reuse(rows []Request) {
+	for i := range rows {
+		trail := rows[i].Trail
+		if cap(trail) > maxReused {
+			trail = nil
+		}
+		clear(trail)
+		rows[i] = Request{}
+		rows[i].Trail = trail[:0]
+	}
+	w.rows = rows[:0]
+}
+
+// decode adds rows to a batch.
 func (w *Writer) decode(rows []*item, b *Batch) {
-	for n, i := range rows {
+	for _, i := range rows {
 		if !b.add(i) {
 			w.dropped.Add(1)
 		} else if !i.entry {
@@ -169,20 +179,6 @@ func (w *Writer) decode(rows []*item, b *Batch) {
 		}
 		w.writing += i.bodies.Bytes()
 		w.fresh += max(i.size()+i.bodies.Bytes(), expireBytes/expireRows+1)
-		free(i)
-		rows[n] = nil
-	}
-}
-
-// more fills a batch up with what waits.
-func (w *Writer) more(b *Batch) {
-	for b.size() < batchRows {
-		select {
-		case i := <-w.queue:
-			w.decode(w.take(nil, i), b)
-		default:
-			return
-		}
 	}
 }
 
@@ -271,7 +267,11 @@ func (b *Batch) add(i *item) bool {
 		}
 		return err == nil
 	}
-	b.Requests = append(b.Requests, Request{})
+	if n := len(b.Requests); n < cap(b.Requests) {
+		b.Requests = b.Requests[:n+1] // with the room of a trail
+	} else {
+		b.Requests = append(b.Requests, Request{})
+	}
 	r := &b.Requests[len(b.Requests)-1]
 	text := string(i.bytes)
 	if r.decode(text) != nil {

@@ -15,15 +15,18 @@ type Bundle map[Group]*Sums
 // not 0, and those numbers. A number whose bit is unknown is of a newer program, and left out.
 const bundleVersion = 1
 
-// Add adds the sums of a group.
-func (b Bundle) Add(g Group, s *Sums) {
+// of gives the sums of a group, to add to.
+func (b Bundle) of(g Group) *Sums {
 	have := b[g]
 	if have == nil {
 		have = &Sums{}
 		b[g] = have
 	}
-	have.Add(s)
+	return have
 }
+
+// Add adds the sums of a group.
+func (b Bundle) Add(g Group, s *Sums) { b.of(g).Add(s) }
 
 // Append appends the bundle, packed, to dst and returns it. Groups without a number are left out.
 func (b Bundle) Append(dst []byte) []byte {
@@ -83,13 +86,7 @@ func (b Bundle) AddPacked(packed []byte) error {
 		if p.broken {
 			break
 		}
-		g := Group{words[at[0]], words[at[1]], words[at[2]], words[at[3]]}
-		have := b[g]
-		if have == nil {
-			have = &Sums{}
-			b[g] = have
-		}
-		p.addTo(have)
+		p.addTo(b.of(Group{words[at[0]], words[at[1]], words[at[2]], words[at[3]]}))
 	}
 	return p.err()
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"evergate/internal/journal"
 )
 
 func drawBundle(r *rapid.T) Bundle {
@@ -116,4 +118,39 @@ func FuzzBundle(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A bundle folds rows as Fold gives them, whatever an upstream said of its tokens, and whoever was asked.
+func TestBundlesFoldAsFold(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		got, want := Bundle{}, Bundle{}
+		for range rapid.IntRange(1, 5).Draw(r, "rows") {
+			row := drawRow(r)
+			got.Fold(row)
+			Fold(row, want.Add)
+		}
+		if !got.same(want) {
+			r.Fatalf("got %v, want %v", got, want)
+		}
+	})
+}
+
+func drawRow(r *rapid.T) *Request {
+	word := func(label string) string { return rapid.SampledFrom([]string{"", "a", "b"}).Draw(r, label) }
+	number := func(label string) int64 {
+		return rapid.SampledFrom([]int64{math.MinInt64, -1, 0, 1, 500, 1 << 40, math.MaxInt64 - 1, math.MaxInt64}).Draw(r, label)
+	}
+	row := &Request{Kind: rapid.SampledFrom([]string{KindRequest, KindMirror}).Draw(r, "kind")}
+	row.Key, row.Route, row.Provider, row.Model = word("key"), word("route"), word("provider"), word("model")
+	row.Duration, row.FirstContent, row.Overhead = time.Duration(number("duration")), time.Duration(number("first")), time.Duration(number("overhead"))
+	for range rapid.IntRange(0, 4).Draw(r, "steps") {
+		s := journal.Step{Provider: word("of"), Model: word("of model"), Skipped: rapid.Bool().Draw(r, "skipped"), Estimated: rapid.Bool().Draw(r, "estimated")}
+		s.Label = s.Model
+		s.Usage = journal.Usage{Known: rapid.Bool().Draw(r, "known"), Input: number("input"), Output: number("output")}
+		s.Cost = journal.Cost{Known: rapid.Bool().Draw(r, "priced"), Nano: number("nano")}
+		row.Trail = append(row.Trail, s)
+	}
+	row.Account = AccountOf(&row.Request)
+	return row
 }

@@ -104,7 +104,7 @@ func AppendRequest(dst []byte, r *Request) []byte {
 	} else {
 		b, _ := r.Row.Bytes()
 		c.head(&b, r.Instance, r.Kind)
-		c.fact(&r.Request, (*targets)(&r.Targets))
+		c.fact(&r.Request, (*targets)(&r.Targets), r.Cut)
 	}
 	a := &r.Account
 	c.bits(bit(a.OK, 0) | bit(a.Failed, 1) | bit(a.Rescued, 2) | bit(a.AddedCost.Known, 3))
@@ -142,7 +142,8 @@ func (c *coder) noAccount() {
 	c.number(0)
 }
 
-func (c *coder) fact(f *journal.Request, of journal.Candidates) {
+// fact writes a fact, of which so many steps and targets were already left out.
+func (c *coder) fact(f *journal.Request, of journal.Candidates, gone int) {
 	c.bits(bit(f.Stream, 0) | bit(f.Committed, 1) | bit(f.Usage.Known, 2) | bit(f.Estimated, 3) | bit(f.Cost.Known, 4) | bit(f.Trace.ID != [16]byte{}, 5))
 	c.number(f.Start.UnixMicro())
 	c.text(cut(f.ID, maxName))
@@ -167,10 +168,11 @@ func (c *coder) fact(f *journal.Request, of journal.Candidates) {
 	for _, s := range lost {
 		c.text(cut(s, maxName))
 	}
-	c.trail(f)
+	gone += c.trail(f)
 	n := 0
 	if of != nil {
 		n = min(of.Candidates(), maxTargets)
+		gone += of.Candidates() - n
 	}
 	c.count(n)
 	for i := range n {
@@ -179,15 +181,16 @@ func (c *coder) fact(f *journal.Request, of journal.Candidates) {
 		c.word(t.Model)
 		c.word(t.On)
 	}
-	c.extra(f)
+	c.extra(f, gone)
 }
 
-// trail writes the steps that are kept, each behind a 1, and a 0.
-func (c *coder) trail(f *journal.Request) {
+// trail writes the steps that are kept, each behind a 1, and a 0. It says how many are not.
+func (c *coder) trail(f *journal.Request) (gone int) {
 	steps, runs := 0, 0
 	for i := range f.Trail {
 		s := &f.Trail[i]
 		if s.Skipped && steps >= maxSteps || runs >= maxRuns {
+			gone++
 			continue
 		}
 		steps++
@@ -198,6 +201,7 @@ func (c *coder) trail(f *journal.Request) {
 		c.step(s, f.Start)
 	}
 	c.bits(0)
+	return gone
 }
 
 func (c *coder) step(s *journal.Step, start time.Time) {

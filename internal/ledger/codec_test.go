@@ -36,6 +36,7 @@ func TestRequestKeepsEveryField(t *testing.T) {
 	row.Request.Drill = row.Trail[0].Drill
 	row.Request.Trace.State = "" // goes to the upstream alone
 	fillIn(reflect.ValueOf(&row.Targets).Elem(), "")
+	row.Cut = 7
 	fillIn(reflect.ValueOf(&row.Account).Elem(), "")
 	fillIn(reflect.ValueOf(&row.Body).Elem(), "")
 	got, err := DecodeRequest(AppendRequest(nil, &row))
@@ -117,6 +118,9 @@ func TestRequestIsBounded(t *testing.T) {
 	got, err := DecodeRequest(b)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got.Cut != 500-maxSteps+len(row.Targets)-maxTargets {
+		t.Errorf("%d steps and targets are left out, it says", got.Cut)
 	}
 	if got.Attempts() != 100 || len(got.Trail) != maxSteps+100 || len(got.Targets) != maxTargets || len(got.Lost) != maxLost {
 		t.Errorf("%d attempts of %d steps, %d targets", got.Attempts(), len(got.Trail), len(got.Targets))

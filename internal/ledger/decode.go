@@ -243,7 +243,7 @@ func (d *decoder) fact(r *Request) {
 	for range d.few(maxTargets) {
 		r.Targets = append(r.Targets, journal.Candidate{Provider: d.word(), Model: d.word(), On: d.word()})
 	}
-	d.extra(f)
+	d.extra(r)
 }
 
 // few reads the length of a list.

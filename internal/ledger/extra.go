@@ -5,11 +5,12 @@ import "evergate/internal/journal"
 // maxGuardrails is how many guardrails a row keeps at most.
 const maxGuardrails = 16
 
-// extra writes what few requests have: what the cache of answers did, the limit that refused it, and what guardrails did. It is one byte where there is nothing.
-func (c *coder) extra(f *journal.Request) {
+// extra writes what few requests have: what the cache of answers did, the limit that refused it, what guardrails did, and how many steps and targets are not
+// kept. It is one byte where there is nothing.
+func (c *coder) extra(f *journal.Request, gone int) {
 	guards := f.Guardrails[:min(len(f.Guardrails), maxGuardrails)]
 	saved, refused := f.Saved != journal.Usage{}, f.Refusal != journal.LimitRefusal{}
-	c.bits(bit(f.Cache != "", 0) | bit(saved, 1) | bit(f.Saved.Known, 2) | bit(refused, 3) | bit(len(guards) > 0, 4))
+	c.bits(bit(f.Cache != "", 0) | bit(saved, 1) | bit(f.Saved.Known, 2) | bit(refused, 3) | bit(len(guards) > 0, 4) | bit(gone > 0, 5))
 	if f.Cache != "" {
 		c.word(f.Cache)
 	}
@@ -28,9 +29,13 @@ func (c *coder) extra(f *journal.Request) {
 		c.word(guards[i].Phase)
 		c.word(guards[i].Action)
 	}
+	if gone > 0 {
+		c.count(gone)
+	}
 }
 
-func (d *decoder) extra(f *journal.Request) {
+func (d *decoder) extra(r *Request) {
+	f := &r.Request
 	flags := d.bits()
 	if flags&1 != 0 {
 		f.Cache = d.word()
@@ -46,5 +51,8 @@ func (d *decoder) extra(f *journal.Request) {
 		for range d.few(maxGuardrails) {
 			f.Guardrails = append(f.Guardrails, journal.Guardrail{Name: d.word(), Phase: d.word(), Action: d.word()})
 		}
+	}
+	if flags&32 != 0 {
+		r.Cut = d.count()
 	}
 }

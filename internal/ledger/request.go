@@ -22,6 +22,8 @@ type Request struct {
 	// long words are cut.
 	journal.Request
 	Targets []journal.Candidate
+	// Cut is how many steps and targets were too many to be kept.
+	Cut int
 	// Account is what the request came to for those who count (R77).
 	Account Account
 	// Body is the request and its answer, redacted; nil unless the config has them kept, and in lists.

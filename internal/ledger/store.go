@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Batch is what one write lays down, all of it or nothing.
+// Batch is what one write lays down, all of it or nothing. Its lists, and the trails in them, are the writer's again after the write; texts are not used again.
 type Batch struct {
 	Requests []Request
 	Entries  []Entry

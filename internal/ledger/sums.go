@@ -94,27 +94,49 @@ type Group struct{ Key, Route, Model, Provider string }
 // Fold gives the sums of a row to add, by group: the request counts where it was answered, with an empty Model and Provider if nobody did, and each attempt
 // where it was made.
 func Fold(r *Request, add func(Group, *Sums)) {
-	own := r.sums()
-	answered := Group{r.Key, r.Route, r.answeredAs(), r.Provider}
-	add(answered, &own)
+	var own Sums
+	own.addRequest(r)
+	add(r.answeredIn(), &own)
+	var before *journal.Step
+	for i := range r.Trail {
+		if s := &r.Trail[i]; !s.Skipped {
+			var sums Sums
+			sums.addAttempt(r, before, s)
+			add(r.madeIn(s), &sums)
+			before = s
+		}
+	}
+}
+
+// Fold adds a row, as the function Fold gives it.
+func (b Bundle) Fold(r *Request) {
+	group := r.answeredIn()
+	to := b.of(group)
+	to.addRequest(r)
 	var before *journal.Step
 	for i := range r.Trail {
 		s := &r.Trail[i]
 		if s.Skipped {
 			continue
 		}
-		sums := stepSums(s)
-		if r.Kind != KindRequest {
-			sums.Asides = 1
-		} else {
-			sums.Attempts = 1
-			if before != nil && (before.Provider != s.Provider || before.Model != s.Model) {
-				sums.Failovers = 1
-			}
+		if g := r.madeIn(s); g != group {
+			group, to = g, b.of(g)
 		}
+		to.addAttempt(r, before, s)
 		before = s
-		add(Group{r.Key, r.Route, s.Label, s.Provider}, &sums)
 	}
+}
+
+func (r *Request) answeredIn() Group { return Group{r.Key, r.Route, r.answeredAs(), r.Provider} }
+
+func (r *Request) madeIn(s *journal.Step) Group { return Group{r.Key, r.Route, s.Label, s.Provider} }
+
+// more adds a number that is not negative. What would not fit stays at the largest one.
+func more(to *int64, n int64) {
+	if n > math.MaxInt64-*to {
+		n = math.MaxInt64 - *to
+	}
+	*to += n
 }
 
 // answeredAs is the label of the model that answered.
@@ -127,26 +149,29 @@ func (r *Request) answeredAs() string {
 	return ""
 }
 
-// sums are those of the request without its attempts.
-func (r *Request) sums() Sums {
+// addRequest adds a request without its attempts. What is no client's is none.
+func (s *Sums) addRequest(r *Request) {
 	if r.Kind != KindRequest {
-		return Sums{}
+		return
 	}
-	s := Sums{
-		Requests: 1, OK: one(r.Account.OK), Failed: one(r.Account.Failed), Rescued: one(r.Account.Rescued),
-		AddedMillis: r.Account.AddedTime.Milliseconds(), AddedCostNano: min(max(r.Account.AddedCost.Nano, 0), maxNano),
-		DurationMillis: max(r.Duration.Milliseconds(), 0), OverheadMicros: max(r.Overhead.Microseconds(), 0),
-	}
+	more(&s.Requests, 1)
+	more(&s.OK, one(r.Account.OK))
+	more(&s.Failed, one(r.Account.Failed))
+	more(&s.Rescued, one(r.Account.Rescued))
+	more(&s.AddedMillis, max(r.Account.AddedTime.Milliseconds(), 0))
+	more(&s.AddedCostNano, min(max(r.Account.AddedCost.Nano, 0), maxNano))
+	more(&s.DurationMillis, max(r.Duration.Milliseconds(), 0))
+	more(&s.OverheadMicros, max(r.Overhead.Microseconds(), 0))
 	if r.FirstContent > 0 {
 		first := r.FirstContent.Milliseconds()
-		s.Firsts, s.FirstMillis = 1, first
+		more(&s.Firsts, 1)
+		more(&s.FirstMillis, first)
 		at := 0
 		for at < len(FirstBounds) && first > FirstBounds[at] {
 			at++
 		}
-		s.FirstWithin[at] = 1
+		more(&s.FirstWithin[at], 1)
 	}
-	return s
 }
 
 // What one attempt can come to at most, so that no sum of many grows out of its column: a thousand billion tokens, a million dollars.
@@ -155,25 +180,36 @@ const (
 	maxNano   = 1e15
 )
 
-func stepSums(s *journal.Step) Sums {
-	u := &s.Usage
-	sums := Sums{
-		Input: u.Input, Output: u.Output, CachedInput: u.CachedInput, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning,
-		AudioInput: u.AudioInput, AudioOutput: u.AudioOutput,
+// addAttempt adds an attempt, the one before it being nil for the first. An upstream may say anything of what it used.
+func (s *Sums) addAttempt(r *Request, before, step *journal.Step) {
+	switch {
+	case r.Kind != KindRequest:
+		more(&s.Asides, 1)
+	case before != nil && (before.Provider != step.Provider || before.Model != step.Model):
+		more(&s.Failovers, 1)
+		fallthrough
+	default:
+		more(&s.Attempts, 1)
 	}
-	for _, n := range sums.Numbers() {
-		*n = min(max(*n, 0), maxTokens) // an upstream may say anything
-	}
-	if s.Estimated {
-		sums.EstimatedTokens = sums.Input + sums.Output
+	u := &step.Usage
+	tokens := func(to *int64, n int64) { more(to, min(max(n, 0), maxTokens)) }
+	tokens(&s.Input, u.Input)
+	tokens(&s.Output, u.Output)
+	tokens(&s.CachedInput, u.CachedInput)
+	tokens(&s.CacheWrite, u.CacheWrite)
+	tokens(&s.Reasoning, u.Reasoning)
+	tokens(&s.AudioInput, u.AudioInput)
+	tokens(&s.AudioOutput, u.AudioOutput)
+	if step.Estimated {
+		tokens(&s.EstimatedTokens, u.Input)
+		tokens(&s.EstimatedTokens, u.Output)
 	}
 	switch {
-	case s.Cost.Known:
-		sums.CostNano = min(max(s.Cost.Nano, 0), maxNano)
-	case u.Known || s.Estimated:
-		sums.Unpriced = 1
+	case step.Cost.Known:
+		more(&s.CostNano, min(max(step.Cost.Nano, 0), maxNano))
+	case u.Known || step.Estimated:
+		more(&s.Unpriced, 1)
 	}
-	return sums
 }
 
 func one(yes bool) int64 {

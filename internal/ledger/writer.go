@@ -38,19 +38,18 @@ type Options struct {
 type Writer struct {
 	o       Options
 	numbers *Numbers
-	queue   chan *item
-	bytes   atomic.Int64 // in the queue, without bodies
+	queue   *queue
 	bodies  atomic.Int64 // bytes of bodies, in the queue and being written
 	writing int64        // of those, what is being written; the writing goroutine's
-	ending  atomic.Bool
 	written atomic.Uint64
 	dropped atomic.Uint64
 	flushes chan chan struct{}
 	expire  chan struct{}
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	told    error // what Told heard last; the writing goroutine's
-	fresh   int64 // bytes that were written since rows were last taken away; the writing goroutine's
+	told    error     // what Told heard last; the writing goroutine's
+	fresh   int64     // bytes that were written since rows were last taken away; the writing goroutine's
+	rows    []Request // the room of batches; the writing goroutine's
 }
 
 var _ journal.Sink = (*Writer)(nil)
@@ -78,7 +77,7 @@ func NewWriter(o Options) *Writer {
 		o.Keep = func() Retention { return Retention{} }
 	}
 	return &Writer{
-		o: o, numbers: NewNumbers(o.Instance), queue: make(chan *item, maxWaiting), flushes: make(chan chan struct{}), expire: make(chan struct{}, 1),
+		o: o, numbers: NewNumbers(o.Instance), queue: newQueue(maxWaiting), flushes: make(chan chan struct{}), expire: make(chan struct{}, 1),
 		stop: func() {},
 	}
 }
@@ -92,7 +91,8 @@ type Stats struct {
 
 // Stats gives the counts.
 func (w *Writer) Stats() Stats {
-	return Stats{Written: w.written.Load(), Dropped: w.dropped.Load(), Waiting: len(w.queue)}
+	rows, _ := w.queue.waiting()
+	return Stats{Written: w.written.Load(), Dropped: w.dropped.Load(), Waiting: rows}
 }
 
 // Store gives the store while it is reached, else nil.
@@ -100,27 +100,9 @@ func (w *Writer) Store() Store { return w.o.Store() }
 
 // put never waits.
 func (w *Writer) put(i *item) {
-	size := i.size()
-	for range 4 { // others may be faster
-		if w.ending.Load() {
-			break
-		}
-		if w.bytes.Load()+size <= maxWaitingBytes {
-			select {
-			case w.queue <- i:
-				w.bytes.Add(size)
-				return
-			default:
-			}
-		}
-		select {
-		case old := <-w.queue:
-			w.bytes.Add(-old.size())
-			w.drop(old)
-		default:
-		}
+	if !w.queue.put(i, w.drop) {
+		w.drop(i)
 	}
-	w.drop(i)
 }
 
 func (w *Writer) drop(i *item) {
@@ -145,7 +127,7 @@ func (w *Writer) request(f *journal.Request, kind string) {
 	row := w.numbers.row(f.Start.Add(f.Duration))
 	c := coder{b: i.bytes}
 	c.head(&row, w.o.Instance, kind)
-	c.fact(f, f.Candidates)
+	c.fact(f, f.Candidates, 0)
 	c.noAccount()
 	i.bytes = c.b
 	if kind == KindProbe {

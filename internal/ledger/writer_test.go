@@ -192,7 +192,7 @@ func TestWriterOutlivesItsStore(t *testing.T) {
 			for range 1000 {
 				w.RequestEnded(f)
 			}
-			if n := w.bytes.Load(); n > maxWaitingBytes || n < maxWaitingBytes/2 || w.Stats().Dropped == 0 {
+			if _, n := w.queue.waiting(); n > maxWaitingBytes || n < maxWaitingBytes/2 || w.Stats().Dropped == 0 {
 				t.Errorf("%d bytes wait, %+v", n, w.Stats())
 			}
 		})
@@ -219,7 +219,7 @@ func TestWriterOutlivesItsStore(t *testing.T) {
 				}
 				for range c.rows {
 					w.RequestEnded(f)
-					if w.bytes.Load() > maxWaitingBytes/2 {
+					if _, n := w.queue.waiting(); n > maxWaitingBytes/2 {
 						_ = w.Flush(t.Context())
 					}
 				}

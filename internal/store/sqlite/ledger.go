@@ -78,7 +78,7 @@ func prepareRows(rows []laid) readyRows {
 			sums = ledger.Bundle{}
 			ready.minutes[at] = sums
 		}
-		ledger.Fold(rows[i].r, sums.Add)
+		sums.Fold(rows[i].r)
 	}
 	return ready
 }

@@ -29,20 +29,14 @@ export function RequestPage({ id }: { id: string }) {
 function Shown({ r }: { r: FullRequest }) {
   const t = r.tokens ?? {};
   const [explain, setExplain] = useState(false);
-  const past = useResource<{ summary: string }>(explain ? admin(['explain', r.id]) : undefined);
+  const past = useResource<{ summary: string }>(explain ? admin(['explain', r.row]) : undefined);
   return (
     <>
       <Panel title="How it went">
         {explain ? (
           <div role="status">
             {past.data ? <p class="summary">{past.data.summary}</p> : null}
-            {past.error ? (
-              <p class="quiet">
-                {past.error.status === 404
-                  ? 'It is no longer remembered: only the last 1,000 requests of an instance are told in words.'
-                  : past.error.message}
-              </p>
-            ) : null}
+            {past.error ? <p class="quiet">{past.error.status === 404 ? 'It is no longer kept.' : past.error.message}</p> : null}
           </div>
         ) : (
           <p>
