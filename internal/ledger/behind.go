@@ -14,8 +14,6 @@ const (
 	// retryAfter is how long it waits for a store that is lost or that refused a batch; after maxRefused times the batch's rows are written one by one.
 	retryAfter = time.Second
 	maxRefused = 3
-	// maxReused is how many steps a trail has at most whose room is used again.
-	maxReused = 16
 	// Rows that are too old or too many are taken away so often, and each time so many were written, or so much.
 	expireEvery = time.Minute
 	expireRows  = 10_000
@@ -116,34 +114,31 @@ func (w *Writer) drain(ctx context.Context) {
 
 // write writes a batch, however long that takes, and gives its room back. When ctx ends the rows are dropped.
 func (w *Writer) write(ctx context.Context, rows []*item) {
-	b := Batch{Requests: w.rows[:0]}
-	w.rows = nil
-	w.decode(rows, &b)
-	whole := true
-	for refused, patience := 0, maxRefused; b.size() > 0; {
+	b := Batch{waiting: w.spare[:0]}
+	w.fill(&b, rows)
+	for refused, patience := 0, maxRefused; b.Len() > 0; {
 		err := w.try(ctx, &b)
 		w.tell(err)
 		if err == nil {
-			w.written.Add(uint64(b.size())) //nolint:gosec // not negative
+			w.written.Add(uint64(b.Len())) //nolint:gosec // not negative
 			break
 		}
 		if !errors.Is(err, errNoStore) {
 			refused++
 		}
 		if refused >= maxRefused {
-			refused, patience, whole = 0, min(2*patience, batchRows), false
+			refused, patience = 0, min(2*patience, batchRows)
 			b = w.singly(ctx, &b, patience)
-			w.decode(w.queue.take(batchRows-b.size()), &b) // of a batch that is at fault itself the next rows tell
+			w.fill(&b, w.queue.take(batchRows-b.Len())) // of a batch that is at fault itself the next rows tell
 		}
-		if b.size() > 0 && !pause(ctx, retryAfter) {
-			w.dropped.Add(uint64(b.size())) //nolint:gosec // not negative
+		if b.Len() > 0 && !pause(ctx, retryAfter) {
+			w.dropped.Add(uint64(b.Len())) //nolint:gosec // not negative
 			break
 		}
 	}
 	w.queue.done()
-	if whole {
-		w.reuse(b.Requests)
-	}
+	clear(b.waiting)
+	w.spare = b.waiting
 	w.bodies.Add(-w.writing)
 	w.writing = 0
 	if w.fresh >= expireBytes {
@@ -155,47 +150,14 @@ func (w *Writer) write(ctx context.Context, rows []*item) {
 	}
 }
 
-// reuse keeps the room of a batch's rows and of their trails for the next one. Nothing is kept that they held.
-func (w *Writer) reuse(rows []Request) {
-	for i := range rows {
-		trail := rows[i].Trail
-		if cap(trail) > maxReused {
-			trail = nil
-		}
-		clear(trail)
-		rows[i] = Request{}
-		rows[i].Trail = trail[:0]
-	}
-	w.rows = rows[:0]
-}
-
-// decode adds rows to a batch.
-func (w *Writer) decode(rows []*item, b *Batch) {
+// fill adds rows to a batch, and makes their bodies.
+func (w *Writer) fill(b *Batch, rows []*item) {
 	for _, i := range rows {
-		if !b.add(i) {
-			w.dropped.Add(1)
-		} else if !i.entry {
-			b.Requests[len(b.Requests)-1].Body = w.body(i)
-		}
+		i.body = w.body(i)
 		w.writing += i.bodies.Bytes()
 		w.fresh += max(i.size()+i.bodies.Bytes(), expireBytes/expireRows+1)
 	}
-}
-
-func (b *Batch) size() int { return len(b.Requests) + len(b.Entries) }
-
-// each gives every row as a batch of its own, until visit says no.
-func (b *Batch) each(visit func(Batch) bool) {
-	for i := range b.Requests {
-		if !visit(Batch{Requests: b.Requests[i : i+1]}) {
-			return
-		}
-	}
-	for i := range b.Entries {
-		if !visit(Batch{Entries: b.Entries[i : i+1]}) {
-			return
-		}
-	}
+	b.add(rows)
 }
 
 // tell says of the store what is new. That it is not reached others say.
@@ -230,11 +192,11 @@ func (w *Writer) singly(ctx context.Context, b *Batch, patience int) (left Batch
 			taken = one
 		} else {
 			refused.join(one)
-			missed = taken.size() == 0 && refused.size() >= patience
+			missed = taken.Len() == 0 && refused.Len() >= patience
 		}
 		return !missed
 	})
-	if missed || taken.size() == 0 {
+	if missed || taken.Len() == 0 {
 		return *b
 	}
 	refused.each(func(one Batch) bool {
@@ -252,37 +214,6 @@ func (w *Writer) singly(ctx context.Context, b *Batch, patience int) (left Batch
 		return true
 	})
 	return left
-}
-
-func (b *Batch) join(o Batch) {
-	b.Requests, b.Entries = append(b.Requests, o.Requests...), append(b.Entries, o.Entries...)
-}
-
-// add reads a row back, and makes its account; false: it cannot be read.
-func (b *Batch) add(i *item) bool {
-	if i.entry {
-		e, err := DecodeEntry(i.bytes)
-		if err == nil {
-			b.Entries = append(b.Entries, *e)
-		}
-		return err == nil
-	}
-	if n := len(b.Requests); n < cap(b.Requests) {
-		b.Requests = b.Requests[:n+1] // with the room of a trail
-	} else {
-		b.Requests = append(b.Requests, Request{})
-	}
-	r := &b.Requests[len(b.Requests)-1]
-	text := string(i.bytes)
-	if r.decode(text) != nil {
-		b.Requests = b.Requests[:len(b.Requests)-1]
-		return false
-	}
-	r.fact = text[:len(text)-noAccount]
-	if r.Kind == KindRequest {
-		r.Account = AccountOf(&r.Request)
-	}
-	return true
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

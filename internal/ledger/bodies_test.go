@@ -101,15 +101,15 @@ type bodyStore struct {
 }
 
 func (s *bodyStore) Write(_ context.Context, b Batch) error {
-	for i := range b.Requests {
-		switch body := b.Requests[i].Body; {
+	return b.Each(func(r *Request) error {
+		switch body := r.Body; {
 		case body != nil && len(body.Request) == 1<<20:
 			s.whole++
 		case body != nil && body.Request == noRoom:
 			s.without++
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (s *bodyStore) Expire(context.Context, Retention) error { return nil }

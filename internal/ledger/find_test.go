@@ -26,14 +26,9 @@ func (l *list) Write(ctx context.Context, b Batch) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	for i := range b.Requests {
-		r, err := DecodeRequest(AppendRequest(nil, &b.Requests[i]))
-		if err != nil {
-			return err
-		}
-		l.rows = append([]Request{*r}, l.rows...)
-	}
-	return l.err
+	all, err := b.All()
+	l.rows = append(all, l.rows...)
+	return errors.Join(err, l.err)
 }
 
 func (l *list) Expire(context.Context, Retention) error { return nil }
@@ -71,8 +66,10 @@ func TestFind(t *testing.T) {
 		r.ID = id
 		return r
 	}
-	store := &list{size: 1, rows: []Request{row(9, "req_12", KindMirror), row(8, "req_1", KindMirror), row(7, "req_12", KindRequest), row(6, "req_13", KindRequest),
-		row(5, "req_1", KindRequest), row(4, "req_2", KindMirror)}}
+	store := &list{size: 1, rows: []Request{
+		row(9, "req_12", KindMirror), row(8, "req_1", KindMirror), row(7, "req_12", KindRequest), row(6, "req_13", KindRequest),
+		row(5, "req_1", KindRequest), row(4, "req_2", KindMirror),
+	}}
 	for name, c := range map[string]struct {
 		id   string
 		want int // index; -1: none

@@ -5,12 +5,6 @@ import (
 	"time"
 )
 
-// Batch is what one write lays down, all of it or nothing. Its lists, and the trails in them, are the writer's again after the write; texts are not used again.
-type Batch struct {
-	Requests []Request
-	Entries  []Entry
-}
-
 // Store keeps a ledger. Safe for concurrent use. An error leaves open whether a write happened: it may be written again, as the same rows.
 type Store interface {
 	// Write lays a batch down, and adds its requests to the sums, in one step. Rows that are there already add nothing, and nothing to the sums.

@@ -47,9 +47,9 @@ type Writer struct {
 	expire  chan struct{}
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	told    error     // what Told heard last; the writing goroutine's
-	fresh   int64     // bytes that were written since rows were last taken away; the writing goroutine's
-	rows    []Request // the room of batches; the writing goroutine's
+	told    error   // what Told heard last; the writing goroutine's
+	fresh   int64   // bytes that were written since rows were last taken away; the writing goroutine's
+	spare   []*item // room for the rows of a batch; the writing goroutine's
 }
 
 var _ journal.Sink = (*Writer)(nil)
@@ -61,6 +61,7 @@ type item struct {
 	// bodies are as the client sent and got them; without: there was no room for them.
 	bodies  *journal.Bodies
 	without bool
+	body    *Body // what is kept of them, once the row is being written
 }
 
 func (i *item) size() int64 { return int64(len(i.bytes)) + 64 }

@@ -46,12 +46,16 @@ func (s *shelf) Write(ctx context.Context, b Batch) error {
 		return s.err
 	}
 	var ids []string
-	for i := range b.Requests {
-		if slices.Contains(s.poison, b.Requests[i].ID) {
+	if err := b.Each(func(r *Request) error {
+		if slices.Contains(s.poison, r.ID) {
 			return errors.New("this row cannot be kept")
 		}
-		ids = append(ids, b.Requests[i].ID)
+		ids = append(ids, r.ID)
+		return nil
+	}); err != nil {
+		return err
 	}
+	slices.Reverse(ids)
 	s.batches, s.entries = append(s.batches, ids), s.entries+len(b.Entries)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -117,13 +118,26 @@ func (l *Ledger) Write(ctx context.Context, b ledger.Batch) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var buf []byte
-	for i := range b.Requests {
-		r := &b.Requests[i]
-		buf = ledger.AppendRequest(buf[:0], r)
-		if l.requests.add(line{r.Row, r.ID, bytes.Clone(buf)}) {
-			l.sum(r)
+	fresh, minutes := make([]line, 0, b.Len()), map[time.Time]ledger.Bundle{}
+	if err := b.Each(func(r *ledger.Request) error {
+		if _, there := l.requests.find(r.Row); there {
+			return nil
 		}
+		buf = ledger.AppendRequest(buf[:0], r)
+		fresh = append(fresh, line{r.Row, strings.Clone(r.ID), bytes.Clone(buf)})
+		minute := ledger.Minute.Of(r.End())
+		if minutes[minute] == nil {
+			minutes[minute] = ledger.Bundle{}
+		}
+		minutes[minute].Fold(r)
+		return nil
+	}); err != nil {
+		return err
 	}
+	for _, n := range slices.Backward(fresh) {
+		l.requests.add(n)
+	}
+	l.sum(minutes)
 	for i := range b.Entries {
 		e := &b.Entries[i]
 		buf = ledger.AppendEntry(buf[:0], e)
@@ -134,19 +148,19 @@ func (l *Ledger) Write(ctx context.Context, b ledger.Batch) error {
 	return nil
 }
 
-// sum adds a row to the sums.
-func (l *Ledger) sum(r *ledger.Request) {
-	end := r.End()
-	ledger.Fold(r, func(g ledger.Group, s *ledger.Sums) {
-		for step, all := range l.sums {
-			k := bucket{step.Of(end).UnixMicro(), g}
-			if all[k] == nil {
-				all[k] = &ledger.Sums{}
+// sum adds the sums of minutes.
+func (l *Ledger) sum(minutes map[time.Time]ledger.Bundle) {
+	for step, all := range l.sums {
+		for minute, bundle := range minutes {
+			for g, s := range bundle {
+				k := bucket{step.Of(minute).UnixMicro(), g}
+				if all[k] == nil { // its words are pieces of a row
+					k.Group = ledger.Group{Key: strings.Clone(g.Key), Route: strings.Clone(g.Route), Model: strings.Clone(g.Model), Provider: strings.Clone(g.Provider)}
+					all[k] = &ledger.Sums{}
+				}
+				all[k].Add(s)
 			}
-			all[k].Add(s)
 		}
-	})
-	for _, all := range l.sums {
 		if len(all) > ledgerSums {
 			dropOldest(all, len(all)-ledgerSums*7/8)
 		}

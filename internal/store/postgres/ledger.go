@@ -67,12 +67,16 @@ const (
 
 // Write takes five round trips, and commits as the server does by itself: what is acknowledged is on its disk.
 func (l ledgerStore) Write(ctx context.Context, b ledger.Batch) error {
-	if len(b.Requests) == 0 && len(b.Entries) == 0 {
+	if b.Len() == 0 {
 		return ctx.Err()
 	}
-	requests, words := requestArgs(b.Requests)
+	all, err := b.All()
+	if err != nil {
+		return err
+	}
+	requests, words := requestArgs(all)
 	entries := entryArgs(b.Entries)
-	_, err := ask(ctx, l, "write to the ledger", func(ctx context.Context, conn *pgxpool.Conn, q *ledgerSQL) (bool, error) {
+	_, err = ask(ctx, l, "write to the ledger", func(ctx context.Context, conn *pgxpool.Conn, q *ledgerSQL) (bool, error) {
 		return true, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', '5s', true)`); err != nil {
 				return err
@@ -82,7 +86,7 @@ func (l ledgerStore) Write(ctx context.Context, b ledger.Batch) error {
 					return err
 				}
 			}
-			if len(b.Requests) == 0 {
+			if len(all) == 0 {
 				return nil
 			}
 			found, err := tx.Query(ctx, q.putRequests, append(requests, words...)...)
@@ -93,7 +97,7 @@ func (l ledgerStore) Write(ctx context.Context, b ledger.Batch) error {
 			if err != nil || len(added) == 0 {
 				return err
 			}
-			_, err = tx.Exec(ctx, q.addSums, sumArgs(b.Requests, added)...)
+			_, err = tx.Exec(ctx, q.addSums, sumArgs(all, added)...)
 			return err
 		})
 	})

@@ -44,18 +44,20 @@ type line struct {
 
 // Write takes one round trip for 500 rows or a megabyte; each of these is one step. Rows of a batch that are there already cost one more.
 func (l ledgerStore) Write(ctx context.Context, b ledger.Batch) error {
-	if len(b.Requests) == 0 && len(b.Entries) == 0 {
+	if b.Len() == 0 {
 		return ctx.Err()
 	}
+	requests, err := b.All()
+	if err != nil {
+		return err
+	}
 	var lines []line
-	taken := make(map[ledger.Row]bool, len(b.Requests))
-	for i := range b.Requests {
-		r := &b.Requests[i]
+	for i := range requests {
+		r := &requests[i]
 		row, ok := raw(r.Row)
-		if !ok || taken[r.Row] {
+		if !ok {
 			continue
 		}
-		taken[r.Row] = true
 		lines = append(lines, line{row, r.ID, string(ledger.AppendRequest(nil, r)), r})
 	}
 	for i := range b.Entries {

@@ -30,35 +30,21 @@ const lump = 50
 
 // Write implements ledger.Store.
 func (l *Ledger) Write(ctx context.Context, b ledger.Batch) error {
-	if len(b.Requests) == 0 && len(b.Entries) == 0 {
+	if b.Len() == 0 {
 		return ctx.Err()
 	}
-	rows, err := lay(b.Requests)
+	ready, err := prepareRows(&b, nil) // before the file is locked
 	if err != nil {
 		return err
 	}
-	ready := prepareRows(rows) // before the file is locked
 	return l.db.write(ctx, func(tx *sql.Tx) error {
 		w := writing{ctx: ctx, tx: tx}
 		defer w.close()
-		if err := w.requests(rows, ready); err != nil {
+		if err := w.requests(&b, ready); err != nil {
 			return err
 		}
 		return w.entries(b.Entries)
 	})
-}
-
-// lay puts requests in order.
-func lay(requests []ledger.Request) ([]laid, error) {
-	rows := make([]laid, len(requests))
-	for i := range requests {
-		row, ok := requests[i].Row.Bytes()
-		if !ok {
-			return nil, fmt.Errorf("BUG: %q is no row", requests[i].Row)
-		}
-		rows[i] = laid{name: row, r: &requests[i]}
-	}
-	return newestFirst(rows), nil
 }
 
 // readyRows are rows as they are written.
@@ -67,20 +53,24 @@ type readyRows struct {
 	minutes map[int64]ledger.Bundle
 }
 
-func prepareRows(rows []laid) readyRows {
-	ready := readyRows{seal(rows), map[int64]ledger.Bundle{}}
-	for i := range rows {
-		const minute = int64(time.Minute / time.Microsecond)
-		at := micros(rows[i].name[:])
-		at -= at % minute
-		sums := ready.minutes[at]
-		if sums == nil {
-			sums = ledger.Bundle{}
-			ready.minutes[at] = sums
+// prepareRows makes blocks and sums of a batch's rows, but for those that are there.
+func prepareRows(b *ledger.Batch, there map[name]bool) (readyRows, error) {
+	s, minutes := sealer{rows: b.Len()}, map[int64]ledger.Bundle{}
+	err := b.Each(func(r *ledger.Request) error {
+		row, ok := r.Row.Bytes()
+		if !ok {
+			return fmt.Errorf("BUG: %q is no row", r.Row)
 		}
-		sums.Fold(rows[i].r)
-	}
-	return ready
+		if there[row] {
+			return nil
+		}
+		s.add(&laid{name: row, r: r})
+		const minute = int64(time.Minute / time.Microsecond)
+		at := micros(row[:])
+		bundleAt(minutes, at-at%minute).Fold(r)
+		return nil
+	})
+	return readyRows{s.done(), minutes}, err
 }
 
 // writing is one transaction that writes rows.
@@ -143,17 +133,18 @@ func values(rows, columns int) string {
 }
 
 // requests adds those that are not there, and their sums. The transaction has the file's lock: no other one adds them in between.
-func (w *writing) requests(rows []laid, ready readyRows) error {
-	if len(rows) == 0 {
+func (w *writing) requests(b *ledger.Batch, ready readyRows) error {
+	if len(ready.blocks) == 0 {
 		return nil
 	}
-	there, err := w.there(rows)
+	there, err := w.there(ready.blocks)
 	if err != nil {
 		return err
 	}
 	if len(there) > 0 {
-		rows = slices.DeleteFunc(slices.Clone(rows), func(l laid) bool { return there[l.name] })
-		ready = prepareRows(rows)
+		if ready, err = prepareRows(b, there); err != nil {
+			return err
+		}
 	}
 	for _, b := range ready.blocks {
 		if err := w.insert(b); err != nil {
@@ -163,22 +154,25 @@ func (w *writing) requests(rows []laid, ready readyRows) error {
 	return w.freshSums(ready.minutes)
 }
 
-// there gives the names of those rows that the file has.
-func (w *writing) there(rows []laid) (map[name]bool, error) {
+// there gives the names of those rows of blocks, which are in order, that the file has.
+func (w *writing) there(blocks []*block) (map[name]bool, error) {
 	var out map[name]bool
-	newest, oldest := micros(rows[0].name[:]), micros(rows[len(rows)-1].name[:])
+	newest, oldest := blocks[0].newest, blocks[len(blocks)-1].oldest
 	err := w.each(`SELECT d.names FROM blocks b CROSS JOIN block_bodies d ON d.id = b.id WHERE b.id >= ? AND b.oldest <= ?`, []any{oldest << 8, newest},
 		func(scan func(...any) error) error {
 			var names sql.RawBytes
 			if err := scan(&names); err != nil {
 				return err
 			}
-			for i := range rows {
-				if findName(names, rows[i].name[:]) >= 0 {
+			for _, b := range blocks {
+				for row := range slices.Chunk(b.names, len(name{})) {
+					if findName(names, row) < 0 {
+						continue
+					}
 					if out == nil {
 						out = map[name]bool{}
 					}
-					out[rows[i].name] = true
+					out[name(row)] = true
 				}
 			}
 			return nil

@@ -64,53 +64,76 @@ func newestFirst(rows []laid) []laid {
 }
 
 // seal makes blocks of rows that are in order.
-func seal(rows []laid) (out []*block) {
-	for len(rows) > 0 {
-		b, rest := sealOne(rows)
-		out, rows = append(out, b), rows[len(rows)-rest:]
+func seal(rows []laid) []*block {
+	s := sealer{rows: len(rows)}
+	for i := range rows {
+		s.add(&rows[i])
 	}
-	return out
+	return s.done()
 }
 
-// sealOne makes one block of the first rows, and says how many are left.
-func sealOne(rows []laid) (b *block, rest int) {
-	most := min(len(rows), blockRows)
-	size := 0
-	for i := range rows[:most] {
-		if rows[i].body != nil {
-			size += 4 + len(rows[i].body)
-		} else {
-			size += 256 + 96*len(rows[i].r.Trail)
-		}
+// sealer makes blocks of rows that come in order.
+type sealer struct {
+	rows  int // how many come in all, or more
+	out   []*block
+	b     *block // the one that is being filled
+	index map[[2]string]int
+	ids   []string
+}
+
+// add adds a row. It keeps none of its lists.
+func (s *sealer) add(l *laid) {
+	if s.b == nil || s.b.rows == blockRows {
+		s.begin(l)
 	}
-	b = &block{body: make([]byte, 0, min(size, 2*blockBytes)), names: make([]byte, 0, 16*most), newest: micros(rows[0].name[:])}
-	index := map[[2]string]int{}
-	ids := make([]string, 0, most)
-	for b.rows < most {
-		l := &rows[b.rows]
-		from := len(b.body)
-		b.body = append(b.body, 0, 0, 0, 0)
-		if l.body == nil {
-			b.body = ledger.AppendRequest(b.body, l.r)
-		} else {
-			b.body = append(b.body, l.body...)
-		}
-		if len(b.body) > blockBytes && b.rows > 0 {
-			b.body = b.body[:from]
-			break
-		}
-		binary.BigEndian.PutUint32(b.body[from:], uint32(len(b.body)-from-4)) //nolint:gosec // log.max_body is far below
-		b.names = append(b.names, l.name[:]...)
-		if l.r != nil {
-			ids = append(ids, l.r.ID)
-			b.post(index, l.r)
-		}
-		b.oldest = micros(l.name[:])
-		b.rows++
+	from := len(s.b.body)
+	s.b.body = append(s.b.body, 0, 0, 0, 0)
+	if l.body == nil {
+		s.b.body = ledger.AppendRequest(s.b.body, l.r)
+	} else {
+		s.b.body = append(s.b.body, l.body...)
 	}
-	b.ids = packIDs(ids)
-	slices.SortFunc(b.words, func(a, b posting) int { return strings.Compare(a.word, b.word) })
-	return b, len(rows) - b.rows
+	if row := s.b.body[from:]; len(s.b.body) > blockBytes && s.b.rows > 0 {
+		s.b.body = s.b.body[:from]
+		s.begin(l)
+		from, s.b.body = 0, append(s.b.body, row...)
+	}
+	b := s.b
+	binary.BigEndian.PutUint32(b.body[from:], uint32(len(b.body)-from-4)) //nolint:gosec // log.max_body is far below
+	b.names = append(b.names, l.name[:]...)
+	if l.r != nil {
+		s.ids = append(s.ids, l.r.ID)
+		b.post(s.index, l.r)
+	}
+	b.oldest = micros(l.name[:])
+	b.rows++
+	s.rows--
+}
+
+// usualRow is how many bytes most rows have at most.
+const usualRow = 352
+
+// begin begins a block whose newest row this one is.
+func (s *sealer) begin(l *laid) {
+	s.end()
+	rows := min(max(s.rows, 1), blockRows)
+	s.b = &block{body: make([]byte, 0, usualRow*rows), names: make([]byte, 0, len(l.name)*rows), newest: micros(l.name[:])}
+	s.index, s.ids = map[[2]string]int{}, make([]string, 0, rows)
+	s.out = append(s.out, s.b)
+}
+
+func (s *sealer) end() {
+	if s.b == nil {
+		return
+	}
+	s.b.ids = packIDs(s.ids)
+	slices.SortFunc(s.b.words, func(a, b posting) int { return strings.Compare(a.word, b.word) })
+}
+
+// done gives the blocks.
+func (s *sealer) done() []*block {
+	s.end()
+	return s.out
 }
 
 // post enters the words of the row that comes next.
