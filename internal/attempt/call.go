@@ -58,6 +58,8 @@ type Call struct {
 	Censor Censor
 	// Keep: the caller wants the answer, or what ended its stream, in Result.Answer.
 	Keep bool
+	// Whole, if set, hears of an answer that is whole, with its Leg, Reply and Answer, before the client has the end of it, and may name it.
+	Whole func(*Result)
 	// Trace is the request's place in a trace; nil: it is not traced.
 	Trace *journal.Trace
 	// Foreseen is how many tokens one attempt may use, for legs with a Limit of them.

@@ -61,6 +61,7 @@ type exchange struct {
 	armed       bool  // a hedge may be started beside it
 	outrun      bool  // another one answered first (R71)
 	blocked     bool  // a guardrail did not let its answer out
+	completed   bool  // Call.Whole has heard of its answer
 	sent        int64 // tokens of what the upstream was sent, estimated; 0: it was sent nothing
 	received    int64 // bytes of the text that came
 	hurried     bool  // the caller's own deadline has cut its limits (R13)
@@ -116,12 +117,18 @@ func (e *exchange) answer() *fault.Fault {
 func (e *exchange) ask() (*http.Response, *fault.Fault) {
 	resp, f := e.head2xx()
 	if f != nil && f.Seal && e.unseal() {
-		resp, f = e.head2xx()
+		resp, f = e.askAgain()
 	}
 	if f != nil && e.prefilled && refusesPrefill(f) && e.anew() {
-		resp, f = e.head2xx()
+		resp, f = e.askAgain()
 	}
 	return resp, f
+}
+
+// askAgain sends what was written anew. The refusal's hurry was its own: the answer has the attempt's time.
+func (e *exchange) askAgain() (*http.Response, *fault.Fault) {
+	e.watch.calm()
+	return e.head2xx()
 }
 
 func (e *exchange) head2xx() (*http.Response, *fault.Fault) {
@@ -451,6 +458,15 @@ func (e *exchange) head(stream bool, length int) *Head {
 	return &Head{
 		Leg: e.leg, Header: e.resp.Header, Length: length, Stream: stream, Steps: e.x.res.Steps, Attempts: e.x.res.Attempts,
 		Lost: e.lost(),
+	}
+}
+
+// complete says, once, that the answer is whole.
+func (e *exchange) complete() {
+	if whole := e.x.c.Whole; whole != nil && !e.completed {
+		e.completed = true
+		e.x.res.Reply = e.progress.Reply
+		whole(&e.x.res)
 	}
 }
 

@@ -17,7 +17,7 @@ const mirrored failover.Why = "mirror"
 //
 // The last of the result's Steps says what came of it. It is a skip where nothing was sent.
 func (r *Runner) Mirror(ctx context.Context, c *Call) *Result {
-	x := &run{r: r, c: c, sink: nobody{}, now: c.Start, rnd: r.random()}
+	x := &run{r: r, c: c, sink: nobody{}, now: time.Now(), rnd: r.random()}
 	x.res.Steps = x.steps[:0]
 	x.session.Begin(c.params(x.space[:0]), x)
 	x.move = x.session.Next(x.now, x, rand.Float64()) //nolint:gosec // jitter, not secrets

@@ -147,7 +147,7 @@ func (x *passing) try(parent context.Context) (ended bool) {
 	}()
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	x.ctx = ctx
+	x.ctx, x.firstByte = ctx, time.Time{}
 	x.watch = &passWatch{cancel: cancel, first: limits.FirstChunk, idle: limits.Idle}
 	x.watch.begin(x.start)
 	defer x.watch.stop()

@@ -118,7 +118,9 @@ func (e *exchange) deliver(w *whole, rest io.Reader) *fault.Fault {
 	if e.translation != nil && e.x.c.Keep {
 		e.x.res.Answer = bytes.Clone(w.body)
 	}
-	if err := e.x.sink.Begin(e.head(false, w.length)); err != nil {
+	head := e.head(false, w.length)
+	e.complete()
+	if err := e.x.sink.Begin(head); err != nil {
 		return gone(err)
 	}
 	if w.more {

@@ -1,6 +1,11 @@
 package attempt
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // What an upstream says of a failure goes into logs, rows and pages, and some upstreams quote what they were sent. A quotation that is long enough to
 // be more than a word of both is left out there; the caller, whose words they are, gets the message whole.
@@ -48,6 +53,9 @@ func unquoted(message string, body []byte, known string) string {
 	}
 	if body[0] != '{' { // a form, or what passthrough takes: all of it may be text
 		q.text(body[:min(len(body), quotable)])
+		if len(body) > quotable {
+			q.text(body[max(quotable, len(body)-quotable):])
+		}
 		return q.rest()
 	}
 	if len(body) > 2*quotable {
@@ -144,31 +152,81 @@ func names(body []byte, i int) bool {
 	return false
 }
 
-// text marks what the message has of one text. Escapes are passed over, so that a quotation may come in pieces there.
+// text marks what the message has of one text: of what it says, and, where letters are escaped in it, of how it is written. Other escapes are passed over,
+// so that a quotation may come in pieces there.
 func (q *quotations) text(text []byte) {
-	var window [quoted]byte
-	var h uint64
-	n := 0
+	var w window
+	escaped := false
 	for i := 0; i < len(text); i++ {
-		if text[i] == '\\' {
-			i++
-			if i < len(text) && text[i] == 'u' {
-				i += 4
+		if text[i] != '\\' {
+			q.take(&w, text[i])
+			continue
+		}
+		i++
+		if i < len(text) && text[i] == 'u' {
+			var said [utf8.UTFMax]byte
+			n, size := unescape(said[:], text[i+1:])
+			for _, c := range said[:n] {
+				q.take(&w, c)
 			}
-			continue
+			i += size
+			escaped = true
 		}
-		c, ok := letter(text[i])
-		if !ok {
-			continue
+	}
+	if escaped {
+		w = window{}
+		for _, c := range text {
+			q.take(&w, c)
 		}
-		h = hashed(h, c)
-		window[n%quoted] = c
-		if n++; n < quoted {
-			continue
+	}
+}
+
+// unescape writes the character of an escape, of which digits is what follows its "u", and says how many bytes it has in UTF-8, and how many the rest of it
+// has here: two escapes may be one character.
+func unescape(said, digits []byte) (n, size int) {
+	first, ok := hex4(digits)
+	if !ok {
+		return 0, 0
+	}
+	if utf16.IsSurrogate(first) && len(digits) >= 10 && digits[4] == '\\' && digits[5] == 'u' {
+		if second, ok := hex4(digits[6:]); ok {
+			if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
+				return utf8.EncodeRune(said, r), 10
+			}
 		}
-		if bit := slot(h); q.maybe[bit>>6]&(1<<(bit&63)) != 0 {
-			q.mark(h, &window, n)
-		}
+	}
+	return utf8.EncodeRune(said, first), 4
+}
+
+// hex4 reads four hexadecimal digits.
+func hex4(digits []byte) (rune, bool) {
+	if len(digits) < 4 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(digits[:4]), 16, 16)
+	return rune(n), err == nil
+}
+
+// window is the last letters of a text.
+type window struct {
+	letters [quoted]byte
+	hash    uint64
+	n       int
+}
+
+// take adds a byte of a text, and marks what the message has of the run that it ends.
+func (q *quotations) take(w *window, b byte) {
+	c, ok := letter(b)
+	if !ok {
+		return
+	}
+	w.hash = hashed(w.hash, c)
+	w.letters[w.n%quoted] = c
+	if w.n++; w.n < quoted {
+		return
+	}
+	if bit := slot(w.hash); q.maybe[bit>>6]&(1<<(bit&63)) != 0 {
+		q.mark(w.hash, &w.letters, w.n)
 	}
 }
 

@@ -51,9 +51,24 @@ func TestUnquoted(t *testing.T) {
 	if got := unquoted("what is "+secret, []byte(form), ""); got != "what is […]" {
 		t.Errorf("of a form: %q", got)
 	}
+	upload := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n" + strings.Repeat("\x00\x01", 2*quotable) + "\r\n" + form
+	if got := unquoted("what is "+secret, []byte(upload), ""); got != "what is […]" {
+		t.Errorf("behind the file of a form: %q", got)
+	}
 	long := `{"a":"` + strings.Repeat("y ", 2*quotable) + `","prompt":"` + secret + `"}`
 	if got := unquoted("what is "+secret, []byte(long), ""); got != "what is […]" {
 		t.Errorf("at the end of a long body: %q", got)
+	}
+}
+
+// Clients may write every letter that is not of ASCII as an escape, as Python's json does; upstreams quote the letter itself, or what was written.
+func TestUnquotedEscapes(t *testing.T) {
+	const secret, written = "我的密码是猎人二号 и ещё кое-что 😀😀😀 et c'est très privé", `\u6211\u7684\u5bc6\u7801\u662f\u730e\u4eba\u4e8c\u53f7 \u0438 \u0435\u0449\u0451 \u043a\u043e\u0435-\u0447\u0442\u043e \ud83d\ude00\ud83d\uDE00\ud83d\ude00 et c'est tr\u00e8s priv\u00e9`
+	body := `{"model":"m","messages":[{"role":"user","content":"\ud83d \u12 ` + written + `"}]}`
+	for _, quotation := range []string{secret, written, "猎人二号", "кое-что", "😀😀😀", "c'est très privé"} {
+		if got := unquoted("flagged: «"+quotation+"»", []byte(body), ""); got != "flagged: «[…]»" && got != `flagged: «\[…]»` {
+			t.Errorf("%q of %s", got, quotation)
+		}
 	}
 }
 

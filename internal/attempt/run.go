@@ -65,9 +65,10 @@ func (r *Runner) Run(ctx context.Context, c *Call, sink Sink) *Result {
 	return &x.res
 }
 
-// begin opens the session and notes what is blocked (R50).
+// begin opens the session and notes what is blocked (R50). An attempt begins now and not with the call: the time that the client took to send its body, and
+// others to look at it, is no silence of a provider (R13).
 func (r *Runner) begin(c *Call, sink Sink) *run {
-	x := &run{r: r, c: c, sink: sink, now: c.Start, rnd: r.random()}
+	x := &run{r: r, c: c, sink: sink, now: time.Now(), rnd: r.random()}
 	x.res.Steps = x.steps[:0]
 	params := c.params(x.space[:0])
 	x.deadline = params.Deadline

@@ -235,6 +235,9 @@ func (r *relay) frame(now time.Time, f sse.Frame, start int) *fault.Fault {
 				return f
 			}
 		}
+		if e.progress.SawFinish && e.translation == nil { // else it has an end of ours
+			e.complete()
+		}
 	}
 	return r.deliver(&f, &ev, start)
 }
@@ -380,6 +383,7 @@ func (r *relay) close() *fault.Fault {
 	} else {
 		r.scratch = r.e.leg.Dialect.AppendEnd(r.scratch[:0], &r.e.progress)
 	}
+	r.e.complete()
 	r.ended = true
 	return r.write(r.scratch)
 }

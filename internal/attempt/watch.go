@@ -110,6 +110,13 @@ func (w *watch) hasten(d time.Duration) {
 	w.timer.Reset(max(d, 0))
 }
 
+// calm takes hasten back: the attempt goes on.
+func (w *watch) calm() {
+	w.hurryAt.Store(0)
+	d, _ := w.next(time.Now())
+	w.timer.Reset(max(d, 0))
+}
+
 // fire is the timer's.
 func (w *watch) fire() {
 	now := time.Now()

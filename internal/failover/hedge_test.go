@@ -156,3 +156,22 @@ func TestResume(t *testing.T) {
 		})
 	}
 }
+
+// R50, R71: a hedge that was denied its permit changes nothing of the order of the rest.
+func TestDeniedHedgeLeavesTheOrder(t *testing.T) {
+	w := &world{now: t0, blocks: [][]resilience.Block{{{}}, {{}}, {{}}}, failures: []int{0, 0, 0}}
+	s := New(Params{Targets: targets([]string{"m", "n", "m"}, retries(0))}, w)
+	m := s.Next(t0, w, 0.5)
+	h, ok := s.Hedge(w, m, true)
+	if !ok || h.Target != 2 {
+		t.Fatalf("hedge %+v, want target 2", h)
+	}
+	s.Denied(h)
+	s.Failed(t0, w, m, status(500).f, 1, 0.5)
+	for _, want := range []int{1, 2} {
+		if m = s.Next(t0, w, 0.5); m.Kind != Try || m.Target != want || m.Why != NextCandidate {
+			t.Fatalf("move %+v, want target %d as the next candidate", m, want)
+		}
+		s.Failed(t0, w, m, status(500).f, 1, 0.5)
+	}
+}

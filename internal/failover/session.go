@@ -345,7 +345,7 @@ func (s *Session) Denied(m Move) {
 	s.landed(m)
 	k := s.touch(m.Target, m.Credential)
 	k.pass, k.at = s.pass, s.attempts
-	if m.Why != AllBlocked {
+	if m.Why != AllBlocked && m.Why != Hedged { // beside a hedge another attempt is under way, whose end says what follows
 		s.onTarget = m.Target
 	}
 }

@@ -3,7 +3,6 @@ package ingress
 import (
 	"sync/atomic"
 
-	"evergate/internal/jsonscan"
 	"evergate/internal/route"
 )
 
@@ -69,28 +68,9 @@ const maxLimitScan = 64 << 10
 func load(body []byte) route.Load {
 	l := route.Load{Input: float64(len(body)) / bytesPerToken}
 	if len(body) <= maxLimitScan {
-		l.Output = float64(outputLimit(body))
+		l.Output = float64(askedTokens(body))
 	}
 	return l
-}
-
-// outputLimit is a body's limit of the answer in tokens, in whatever dialect; 0: it has none. The body was read before.
-func outputLimit(body []byte) (limit int64) {
-	r := jsonscan.Again(body)
-	r.Object()
-	for key, ok := r.Key(); ok; key, ok = r.Key() {
-		switch string(key) {
-		case "max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens":
-			if n, ok := r.Int(); ok && n > 0 {
-				limit = n
-			}
-		case "generationConfig":
-			limit = outputLimit(r.Raw())
-		default:
-			r.Skip()
-		}
-	}
-	return limit
 }
 
 // Signal implements route.Signals.

@@ -18,6 +18,7 @@ func TestLoad(t *testing.T) {
 		{`{"max_completion_tokens":7,"messages":[{"max_tokens":1}]}`, 7},
 		{`{"model":"m","max_output_tokens":7}`, 7},
 		{`{"contents":[],"generationConfig":{"topK":1,"maxOutputTokens":7}}`, 7},
+		{`{"contents":[],"generation_config":{"max_output_tokens":7}}`, 7},
 		{`{"max_tokens":null}`, 0},
 		{`{"max_tokens":"7"}`, 0},
 		{`{"max_tokens":-7}`, 0},

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"evergate/internal/attempt"
@@ -26,6 +27,8 @@ const (
 // bodyState is how far the reading of a request's body has come.
 type bodyState struct {
 	begun, ended bool
+	ending       atomic.Bool   // what is still read of it has drainTime
+	took         time.Duration // before anything else could be done: the client's time
 }
 
 // readBody reads the request's body within its limits.
@@ -40,6 +43,7 @@ func (x *exchange) readBody() (*attempt.Buffer, *wire.Failure) {
 	// A body that came with its head is already here; only what must be waited for needs a limit.
 	_ = x.control.SetReadDeadline(x.start.Add(x.patience())) // a writer without deadlines (tests) has no slow client either
 	x.body.begun = true
+	begin := time.Now()
 	buf := attempt.GetBuffer(int(min(max(r.ContentLength, 0), firstBuffer)) + 64)
 	limited := 0 // bytes that had come when the deadline was last moved on
 	for {
@@ -63,7 +67,7 @@ func (x *exchange) readBody() (*attempt.Buffer, *wire.Failure) {
 		}
 		growBody(buf, r.ContentLength)
 	}
-	x.body.ended = true
+	x.body.ended, x.body.took = true, time.Since(begin)
 	_ = x.control.SetReadDeadline(time.Time{})
 	if len(buf.B) == 0 {
 		buf.Release()
@@ -141,4 +145,14 @@ func (x *exchange) limitWrite() {
 		}
 		_ = x.control.SetWriteDeadline(time.Now().Add(d)) // see readBody
 	}
+}
+
+// unlimitWrite takes the limit away once all is written; true: it did. Over HTTP/2 net/http breaks a stream off when its limit has passed, though nobody writes;
+// over HTTP/1 only a write meets it, and the next one has another.
+func (x *exchange) unlimitWrite() bool {
+	if x.cfg.WriteTimeout <= 0 || x.r.ProtoMajor < 2 {
+		return false
+	}
+	_ = x.control.SetWriteDeadline(time.Time{}) // see readBody
+	return true
 }

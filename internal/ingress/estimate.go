@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"evergate/internal/attempt"
-	"evergate/internal/journal"
 	"evergate/internal/llm"
 	"evergate/internal/wire"
 )
@@ -23,8 +22,8 @@ func (x *exchange) canEstimate(res *attempt.Result) bool {
 	return false
 }
 
-// estimate answers with the gateway's own count, marked as one; steps are the attempts to learn it from a provider.
-func (x *exchange) estimate(steps []journal.Step) {
+// estimate answers with the gateway's own count, marked as one; asked is what came of the attempts to learn it from a provider.
+func (x *exchange) estimate(asked *attempt.Result) {
 	counter := x.dialect.(wire.Counter)
 	q, err := counter.DecodeCounted(&x.call.Request)
 	if err != nil {
@@ -34,13 +33,13 @@ func (x *exchange) estimate(steps []journal.Step) {
 	}
 	header := x.w.Header()
 	header.Set("X-Evergate-Estimated", "true")
-	if len(steps) > 0 {
-		header.Set("X-Evergate-Trail", trail(steps))
+	if len(asked.Steps) > 0 {
+		header.Set("X-Evergate-Trail", trail(asked.Steps))
 	}
 	answer := counter.AppendCount(nil, llm.Estimate(q))
 	if x.kept != nil {
 		x.kept.said("application/json", "", answer)
 	}
 	x.writeJSON(answer)
-	x.tell(&attempt.Result{Steps: steps}, http.StatusOK, "")
+	x.tell(&attempt.Result{Steps: asked.Steps, Upstream: asked.Upstream, Waits: asked.Waits}, http.StatusOK, "")
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,6 +54,8 @@ type exchange struct {
 	refusal *journal.LimitRefusal // the limit that let it not in; nil: none
 	// guard is who judges its words; nil: nobody does.
 	guard *guardrail.Watch
+	// cleared: whoever was to judge the request has let it pass.
+	cleared bool
 	// kept are copies of the bodies that are to be kept; nil: none is.
 	kept *copies
 	// cache is the request's part in the cache of answers; nil: its model has none.
@@ -94,6 +97,7 @@ func (x *exchange) serve() {
 		x.refuse(f)
 		return
 	}
+	x.cleared = true
 	x.out.x = x
 	defer x.out.stop() // also after a panic: its timer must not write to a response that is over
 	if f := x.admit(); f != nil {
@@ -101,7 +105,7 @@ func (x *exchange) serve() {
 		return
 	}
 	if len(x.call.Legs) == 0 { // only a count, which nobody but the gateway can give, comes here
-		x.estimate(nil)
+		x.estimate(&attempt.Result{})
 		return
 	}
 	if x.cached() {
@@ -134,7 +138,7 @@ func (x *exchange) take() *wire.Failure {
 // conclude answers where the call was not answered.
 func (x *exchange) conclude(res *attempt.Result) {
 	if x.canEstimate(res) {
-		x.estimate(res.Steps)
+		x.estimate(res)
 		return
 	}
 	x.end(res)
@@ -343,7 +347,7 @@ func (x *exchange) modelNotFound(name string, why route.Outcome) *wire.Failure {
 	message := "the model " + strconv.Quote(clip(name)) + " is not known here"
 	if why == route.AllDisabled {
 		message = "every target of the model " + strconv.Quote(clip(name)) + " is disabled in the configuration"
-	} else if near := nearest.Names(name, x.cfg.Table.Names(x.h.discovery.Snapshot()), 3); len(near) > 0 {
+	} else if near := nearest.Names(name, x.usable(x.cfg.Table.Names(x.h.discovery.Snapshot())), 3); len(near) > 0 {
 		message += "; did you mean " + strings.Join(near, ", ") + "?"
 	} else {
 		message += "; GET /v1/models lists what is"
@@ -351,6 +355,11 @@ func (x *exchange) modelNotFound(name string, why route.Outcome) *wire.Failure {
 	f := failure(http.StatusNotFound, codeModelNotFound, message)
 	f.Param = "model"
 	return &f
+}
+
+// usable leaves of models those that the caller may use: of others it hears nothing.
+func (x *exchange) usable(models []string) []string {
+	return slices.DeleteFunc(models, func(name string) bool { return !x.who.MayUse(name) })
 }
 
 // refuse answers a request that never came to an attempt.
@@ -365,7 +374,6 @@ func (x *exchange) end(res *attempt.Result) {
 	x.out.stop()
 	if res.OK {
 		x.out.close()
-		x.keepAnswer(res)
 		x.keepReply(res)
 		x.tell(res, http.StatusOK, "")
 		return
@@ -401,6 +409,9 @@ func (x *exchange) crashed() {
 		return
 	}
 	x.out.stop()
+	if !x.cleared {
+		x.leaveUnseen()
+	}
 	f := failure(http.StatusInternalServerError, codeInternal, "the gateway met a bug of its own; its log tells more")
 	f.RequestID = x.id
 	x.copyFailure(f, nil)
@@ -436,7 +447,7 @@ func (x *exchange) tell(res *attempt.Result, status int, code string) {
 	}
 	fact.Usage, fact.Estimated = res.Usage()
 	fact.Cost = res.Cost()
-	fact.Overhead = max(fact.Duration-res.Upstream-res.Waits, 0)
+	fact.Overhead = max(fact.Duration-res.Upstream-res.Waits-x.body.took, 0)
 	if fact.Route == "" {
 		fact.Route = route.OtherLabel
 	}

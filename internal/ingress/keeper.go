@@ -95,6 +95,7 @@ func (x *exchange) passOn(resp *http.Response, a *threads.Answer) {
 			return // the client is gone
 		}
 		_ = x.control.Flush() // as above
+		x.unlimitWrite()
 		if err == io.EOF {
 			return
 		}

@@ -29,10 +29,10 @@ func (s *passSink) Begin(h *attempt.PassHead) error {
 	s.begun, s.status = true, h.Status
 	header := x.w.Header()
 	s.head(header, h)
-	if h.Length >= 0 {
+	if h.Length >= 0 && h.Status != http.StatusNoContent && h.Status != http.StatusNotModified {
 		header["Content-Length"] = []string{strconv.FormatInt(h.Length, 10)}
 	}
-	if !h.Whole {
+	if !h.Whole && x.r.ProtoMajor < 2 { // a client of HTTP/2 is told to stop, and goes on with its other requests
 		header["Connection"] = []string{"close"}
 		_ = x.control.EnableFullDuplex() // without it net/http reads the body away first; a writer without it (tests) does not
 	}

@@ -219,7 +219,7 @@ func (x *exchange) passBody(p *attempt.Passage) *wire.Failure {
 		return nil
 	}
 	x.body.begun = true
-	body := &clientBody{x: x}
+	begin, body := time.Now(), &clientBody{x: x}
 	limit, signs := int64(maxKept), p.Upstream.SignsBody()
 	if signs {
 		limit = x.cfg.MaxBody
@@ -245,7 +245,7 @@ func (x *exchange) passBody(p *attempt.Passage) *wire.Failure {
 			return x.tooLargeToSign(limit)
 		case errors.Is(err, io.EOF):
 			p.Body, p.Request.Body = buf, buf.B
-			x.call.Body = buf // it is let go of with the request
+			x.call.Body, x.body.took = buf, time.Since(begin) // it is let go of with the request
 			return nil
 		case err != nil:
 			buf.Release()
@@ -277,8 +277,15 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	if b.deadline.Sub(now) < patience {
 		b.deadline = now.Add(patience + patience/16)
 		_ = b.x.control.SetReadDeadline(b.deadline) // see readBody
+		if b.x.body.ending.Load() {
+			_ = b.x.control.SetReadDeadline(now.Add(drainTime)) // which the end of the request has set, perhaps before
+		}
 	}
 	n, err := b.x.r.Body.Read(p)
+	if b.x.r.ProtoMajor >= 2 { // there it would end a body that waits for the upstream, too
+		b.deadline = time.Time{}
+		_ = b.x.control.SetReadDeadline(b.deadline)
+	}
 	if err == nil && b.pace.slow(time.Since(now), n, patience) {
 		return n, errSlow
 	}
@@ -294,6 +301,7 @@ func (b *clientBody) Read(p []byte) (int, error) {
 // endPassage says what became of the request.
 func (x *exchange) endPassage(name, path string, p *Provider, passage *attempt.Passage, sink *passSink, res *attempt.Result) {
 	if passage.Request.Upload != nil {
+		x.body.ending.Store(true)
 		_ = x.control.SetReadDeadline(time.Now().Add(drainTime)) // a read that is under way ends by then
 		x.body.ended = passage.Request.Upload.Close() != nil
 	} else {
@@ -412,7 +420,7 @@ func (x *exchange) tellPassage(name, path string, p *Provider, res *attempt.Resu
 	if x.call.Trace != nil {
 		fact.Trace = *x.call.Trace
 	}
-	fact.Overhead = max(fact.Duration-res.Upstream-res.Waits, 0)
+	fact.Overhead = max(fact.Duration-res.Upstream-res.Waits-x.body.took, 0)
 	if res.Header != nil {
 		fact.UpstreamRequestID = upstreamID(res.Header)
 	}

@@ -83,7 +83,7 @@ func looksUp(q *llm.Request) bool {
 	}
 	for _, name := range q.Dropped.Names() {
 		switch name {
-		case llm.DropServerTools, "search_parameters", "plugins", "prompt", "documents", "connectors":
+		case llm.DropServerTools, "search_parameters", "plugins", "prompt", "documents", "connectors", llm.DropMore: // the last stands for what may be any of them
 			return true
 		}
 	}

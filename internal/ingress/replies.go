@@ -143,8 +143,12 @@ func indifferent(name string) bool {
 		"Forwarded", "Idempotency-Key", "Keep-Alive", "Origin", "Pragma", "Priority", "Proxy-Authorization", "Referer", "Te", "Traceparent", "Tracestate",
 		"Transfer-Encoding", "Upgrade", "User-Agent", "Via", "X-Api-Key", "X-Goog-Api-Client", "X-Goog-Api-Key", "X-Idempotency-Key", "X-Real-Ip", "X-Request-Id":
 		return true
+	// What balancers and tracers between the client and the gateway add, another one to each request.
+	case "B3", "Cdn-Loop", "Elastic-Apm-Traceparent", "Newrelic", "Request-Id", "Sentry-Trace", "True-Client-Ip", "Uber-Trace-Id", "X-Amz-Cf-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-Azure-Clientip",
+		"X-Azure-Fdid", "X-Azure-Ref", "X-Azure-Requestchain", "X-Azure-Socketip", "X-Client-Ip", "X-Cloud-Trace-Context", "X-Correlation-Id", "X-Original-Forwarded-For", "X-Trace-Id":
+		return true
 	}
-	for _, prefix := range [...]string{"X-Evergate-", "X-Stainless-", "X-Forwarded-", "X-B3-", "Cf-", "Sec-"} {
+	for _, prefix := range [...]string{"X-Evergate-", "X-Stainless-", "X-Forwarded-", "X-B3-", "X-Datadog-", "X-Envoy-", "X-Ot-Span-", "Cf-", "Fastly-", "Sec-"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
@@ -181,7 +185,8 @@ func (x *exchange) keepReply(res *attempt.Result) {
 		return
 	}
 	body := c.draft.Body()
-	if body == nil {
+	if body == nil { // longer than what is kept
+		x.h.replies.Drop(c.key)
 		return
 	}
 	r := c.reply

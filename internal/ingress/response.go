@@ -229,6 +229,8 @@ func (o *response) flush() error {
 	}
 	if err := o.x.control.Flush(); err != nil {
 		o.failed = err
+	} else if o.x.unlimitWrite() {
+		o.deadline = time.Time{}
 	}
 	return o.failed
 }

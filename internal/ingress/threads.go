@@ -50,7 +50,9 @@ func (x *exchange) continueThread(d threaded) *wire.Failure {
 	if f := x.dereference(d, &search); f != nil {
 		return f
 	}
-	x.call.Keep = !q.Stateless
+	if !q.Stateless {
+		x.call.Keep, x.call.Whole = true, x.keepAnswer
+	}
 	x.thread.prev = q.Previous
 	if q.Previous == "" {
 		return nil
@@ -157,7 +159,7 @@ func previousNotFound(id, why string) *wire.Failure {
 // keepAnswer keeps what a client may name later: the answer itself, or who has it.
 func (x *exchange) keepAnswer(res *attempt.Result) {
 	d, ok := x.dialect.(threaded)
-	if !ok || !res.OK || !x.call.Keep || res.Leg == nil {
+	if !ok || !x.call.Keep || res.Leg == nil {
 		return
 	}
 	if res.Leg.Dialect.Name() == d.Name() && !res.Resumed && x.call.Censor == nil { // what a guard let out nobody has but the gateway

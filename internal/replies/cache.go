@@ -98,9 +98,8 @@ func (l *Limits) share(part int) int64 {
 	return l.Bytes / int64(n)
 }
 
-// of is the part of a key; nil: nothing is kept.
-func (c *Cache) of(k *Key) (*part, int64) {
-	l := c.limits.Load()
+// of is the part of a key by these limits; nil: nothing is kept.
+func (c *Cache) of(l *Limits, k *Key) (*part, int64) {
 	if l == nil || l.Bytes <= 0 {
 		return nil, 0
 	}
@@ -110,7 +109,7 @@ func (c *Cache) of(k *Key) (*part, int64) {
 
 // Get gives the answer that is kept under a key and not too old; nil: there is none. newest, if it is not 0, is how old it may be at most.
 func (c *Cache) Get(now time.Time, key Key, newest time.Duration) *Reply {
-	p, _ := c.of(&key)
+	p, _ := c.of(c.limits.Load(), &key)
 	if p == nil {
 		return nil
 	}
@@ -132,11 +131,11 @@ func (c *Cache) Get(now time.Time, key Key, newest time.Duration) *Reply {
 	return k.reply
 }
 
-// Put keeps an answer until ttl after its At, in the place of one of the same key.
+// Put keeps an answer until ttl after its At, in the place of one of the same key. Where the answer is too long for that, none is kept.
 func (c *Cache) Put(key Key, r *Reply, ttl time.Duration) {
 	l := c.limits.Load()
-	p, share := c.of(&key)
-	if p == nil || ttl <= 0 || int64(len(r.Body)) > l.Entry || r.size() > share {
+	p, share := c.of(l, &key)
+	if p == nil {
 		return
 	}
 	p.mu.Lock()
@@ -144,12 +143,29 @@ func (c *Cache) Put(key Key, r *Reply, ttl time.Duration) {
 	if at := p.by[key]; at != nil {
 		p.remove(at)
 	}
+	// The limits are looked at again, as new ones may have moved the place of the key before the part was locked.
+	if ttl <= 0 || int64(len(r.Body)) > l.Entry || r.size() > share || c.limits.Load() != l {
+		return
+	}
 	if p.by == nil {
 		p.by = map[Key]*list.Element{}
 	}
 	p.by[key] = p.order.PushFront(&kept{key, r, r.At.Add(ttl)})
 	p.bytes += r.size()
 	p.shrink(share)
+}
+
+// Drop takes away the answer of a key, if there is one.
+func (c *Cache) Drop(key Key) {
+	p, _ := c.of(c.limits.Load(), &key)
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at := p.by[key]; at != nil {
+		p.remove(at)
+	}
 }
 
 // shrink requires the lock.

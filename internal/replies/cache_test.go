@@ -109,6 +109,26 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// An answer that is too long to be kept takes the older one away, which it is the place of; and one can be taken away by itself.
+func TestTheOlderOneGoes(t *testing.T) {
+	t.Parallel()
+	c := limited(100_000, 1000)
+	for name, goes := range map[string]func(Key){
+		"a longer answer": func(k Key) { c.Put(k, &Reply{Body: make([]byte, 1001), At: noon}, time.Hour) },
+		"dropped":         c.Drop,
+		"no time":         func(k Key) { c.Put(k, &Reply{At: noon}, 0) },
+	} {
+		k := keyOf(name)
+		c.Put(k, &Reply{Body: []byte("older"), At: noon}, time.Hour)
+		goes(k)
+		c.Drop(keyOf("nobody's"))
+		if c.Get(noon, k, 0) != nil || c.Stats().Bytes != 0 {
+			t.Errorf("%s: the older one is there, %+v", name, c.Stats())
+		}
+	}
+	(&Cache{}).Drop(keyOf("of a cache without room"))
+}
+
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	c := limited(1<<20, 1<<10)

@@ -33,7 +33,7 @@ func (c *Canonical) Acts() bool {
 	}
 	for _, name := range q.Dropped.Names() {
 		switch name { // what a vendor runs or keeps, and llm has no word for
-		case "mcp_servers", "container", "conversation":
+		case "mcp_servers", "container", "conversation", llm.DropMore: // the last stands for what may be any of them
 			return true
 		}
 	}

@@ -1,6 +1,8 @@
 package wiretest
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"evergate/internal/wire"
@@ -9,6 +11,15 @@ import (
 	"evergate/internal/wire/openaichat"
 	"evergate/internal/wire/responses"
 )
+
+// unknown are so many members that nobody knows.
+func unknown(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"x%d":1`, i)
+	}
+	return b.String()
+}
 
 // R71: what must not be asked twice at a time: answers that are kept, and tools that act where the vendor runs them.
 func TestActs(t *testing.T) {
@@ -28,6 +39,7 @@ func TestActs(t *testing.T) {
 		{"a shell at the client", anthropic.Messages{}, messages + `,"tools":[{"type":"bash_20250124","name":"bash"}]`, false},
 		{"code at the vendor", anthropic.Messages{}, messages + `,"tools":[{"type":"code_execution_20250522","name":"code_execution"}]`, true},
 		{"other servers", anthropic.Messages{}, messages + `,"mcp_servers":[{"type":"url","url":"https://x","name":"x"}]`, true},
+		{"other servers behind more names than are kept", anthropic.Messages{}, messages + unknown(40) + `,"mcp_servers":[{"type":"url","url":"https://x","name":"x"}]`, true},
 		{"Google's search", gemini.Generate{}, google + `,"tools":[{"googleSearch":{}}]`, false},
 		{"Google's code", gemini.Generate{}, google + `,"tools":[{"codeExecution":{}}]`, true},
 		{"a file search", responses.Responses{}, items + `,"tools":[{"type":"file_search","vector_store_ids":["v"]}]`, false},
