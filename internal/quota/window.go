@@ -18,8 +18,8 @@ type Window struct {
 	last int64 // the number of the latest slot; 0: nothing was counted yet
 }
 
-// slotOf is the number of the slot that a moment is in.
-func slotOf(now time.Time) int64 { return now.UnixNano() / int64(SlotLength) }
+// slotOf is the number of the slot that a moment is in. Those of before a window's length after the beginning of 1970 are one: of a clock that is not set.
+func slotOf(now time.Time) int64 { return max(now.UnixNano()/int64(SlotLength), slots) }
 
 // begins is when a slot begins.
 func begins(slot int64) time.Time { return time.Unix(0, slot*int64(SlotLength)) }

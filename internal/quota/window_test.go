@@ -116,6 +116,29 @@ func TestSteadyRate(t *testing.T) {
 	}
 }
 
+// TestWindowOfClockThatIsNotSet: a machine that begins in 1970 counts as any other, and goes on when its clock is set.
+func TestWindowOfClockThatIsNotSet(t *testing.T) {
+	for _, at := range []time.Time{time.Unix(0, 0), time.Unix(30, 0), time.Unix(-5, 0), {}} {
+		var w, o Window
+		w.Add(noon, 2) // and is set back to it
+		w.Add(at, 3)
+		w.Undo(at, 1)
+		if got := w.Sum(at); got != 4 {
+			t.Errorf("at %v it holds %d", at, got)
+		}
+		w.Each(at, func(age, n int64) { o.Fill(at, age, n) })
+		if got := o.Sum(at); got != 4 {
+			t.Errorf("at %v the other holds %d", at, got)
+		}
+		if frees, clears := Frees(at, 0, &w), w.Clears(at); frees.Before(at) || w.Sum(clears) != 0 {
+			t.Errorf("at %v it frees at %v, and at %v it is not clear", at, frees, clears)
+		}
+		if w.Add(noon, 7); w.Sum(noon) != 7 {
+			t.Errorf("once the clock is set it holds %d", w.Sum(noon))
+		}
+	}
+}
+
 // TestWindowOfClockSetBack: what was used before the clock was set back leaves a minute later, and not when the clock is again where it was.
 func TestWindowOfClockSetBack(t *testing.T) {
 	var w Window

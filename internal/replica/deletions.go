@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"evergate/internal/threads"
@@ -20,8 +21,10 @@ type Answers interface {
 }
 
 const (
-	// A page has the last so many deletions, in case somebody missed one.
+	// A page has so many deletions at most. The last ones are told again with those that come, in case somebody missed one.
 	maxDeletions = 500
+	// maxDeletionPages is how many pages an instance puts where there are more deletions at once.
+	maxDeletionPages = 8
 	// deletionsEvery is after how many rounds they are read, by those that did not hear of them at once.
 	deletionsEvery = 12
 )
@@ -34,7 +37,7 @@ type deletionsBody struct {
 // deleting is where the rounds of deletions stand. It belongs to the goroutine of the rounds.
 type deleting struct {
 	last     []threads.Deletion
-	unput    bool
+	untold   int // of the last, how many the store does not have
 	sequence uint64
 	rounds   int
 	read     time.Time // up to where they were read, by the store's clock
@@ -47,17 +50,17 @@ func (f *Fleet) forgetAnswers(ctx context.Context, store Store) error {
 	}
 	d := &f.deleting
 	if deleted := f.o.Answers.Deleted(); len(deleted) > 0 {
+		d.untold = min(d.untold+len(deleted), maxDeletionPages*maxDeletions)
 		d.last = append(d.last, deleted...)
-		d.last = d.last[max(0, len(d.last)-maxDeletions):]
-		d.unput = true
+		d.last = d.last[max(0, len(d.last)-max(d.untold, maxDeletions)):]
 	}
-	if d.unput {
+	if d.untold > 0 {
 		d.sequence++
-		p := Page{Instance: f.o.Self.ID, Topic: Deletions, Sequence: d.sequence, Body: encodeDeletions(d.last)}
-		if err := f.call(ctx, func(ctx context.Context) error { return store.Put(ctx, []Page{p}) }); err != nil {
+		pages := d.pages(f.o.Self.ID)
+		if err := f.call(ctx, func(ctx context.Context) error { return store.Put(ctx, pages) }); err != nil {
 			return err
 		}
-		d.unput = false
+		d.untold = 0
 	}
 	f.mu.Lock()
 	now := f.clock.theirs(f.o.Now())
@@ -91,19 +94,32 @@ func (f *Fleet) hearDeletions(p *Page) {
 	}
 }
 
-// encodeDeletions is the body of a page of deletions, without the oldest if they are too long.
-func encodeDeletions(last []threads.Deletion) []byte {
-	for ; ; last = last[(len(last)+1)/2:] {
+// pages are those of the last deletions, the latest first.
+func (d *deleting) pages(instance string) (out []Page) {
+	for rest := d.last; len(rest) > 0 && len(out) < maxDeletionPages; {
+		p := Page{Instance: instance, Topic: Deletions, Sequence: d.sequence}
+		if len(out) > 0 {
+			p.Key = strconv.Itoa(len(out))
+		}
+		p.Body, rest = encodeDeletions(rest)
+		out = append(out, p)
+	}
+	return out
+}
+
+// encodeDeletions is the body of a page of the last of some deletions, as many as it holds, and gives those before them. One that no page holds is passed over.
+func encodeDeletions(last []threads.Deletion) (text []byte, before []threads.Deletion) {
+	for from := max(0, len(last)-maxDeletions); ; from = (from + len(last) + 1) / 2 {
 		body := deletionsBody{Version: pageVersion, Deleted: [][2]string{}}
-		for i := range last {
-			body.Deleted = append(body.Deleted, [2]string{last[i].Owner, last[i].ID})
+		for i := range last[from:] {
+			body.Deleted = append(body.Deleted, [2]string{last[from+i].Owner, last[from+i].ID})
 		}
 		text, err := json.Marshal(&body)
 		if err != nil {
-			return nil // there is nothing in it that JSON cannot say
+			return nil, nil // there is nothing in it that JSON cannot say
 		}
 		if len(text) <= MaxBody {
-			return text
+			return text, last[:min(from, len(last)-1)]
 		}
 	}
 }

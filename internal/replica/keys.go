@@ -22,6 +22,8 @@ const (
 	goneKey uint64 = 1 << 53
 	// reserveLife is how long a name is reserved by whoever makes a key of it.
 	reserveLife = 10 * time.Second
+	// maxTerms is how much of its page a key's terms may take, in bytes: the rest is for its hashes, and who changed or revoked it and why.
+	maxTerms = MaxBody - 16<<10
 )
 
 // ErrUnreached says that the store is not reached, so that nothing can be kept.
@@ -201,8 +203,12 @@ func (k keyPlace) Keep(ctx context.Context, r identity.Record) (stands identity.
 	if err != nil {
 		return r, err
 	}
+	page, terms := keyPage(&r), identity.Record{Principal: r.Principal}
+	if n := len(terms.Encode()); n > maxTerms && r.Revoked.IsZero() || len(page.Body) > MaxBody { // that is no failure of the store's
+		return r, &identity.Mistake{Message: fmt.Sprintf("what is said of the key is too long: its terms take %d bytes, of at most %d; nothing was changed", n, maxTerms)}
+	}
 	ctx = context.WithoutCancel(ctx)
-	if err := f.call(ctx, func(ctx context.Context) error { return store.Put(ctx, []Page{keyPage(&r)}) }); err != nil {
+	if err := f.call(ctx, func(ctx context.Context) error { return store.Put(ctx, []Page{page}) }); err != nil {
 		return r, fmt.Errorf("the state store did not say that it kept the key; look at the list before trying again: %w", err)
 	}
 	f.mu.Lock()

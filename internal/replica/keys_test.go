@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -182,6 +183,39 @@ func TestANameIsGivenOnce(t *testing.T) {
 		together.Wait()
 		if made != 1 {
 			t.Errorf("it was given %d times", made)
+		}
+	}))
+}
+
+// R64: terms that no page holds are the caller's mistake, and say nothing of the store.
+func TestTermsThatNoPageHolds(t *testing.T) {
+	t.Run("", inBubble(func(t *testing.T, at *memory.Store) {
+		a := join(t, at, "a", setup{})
+		reached(a)
+		terms := identity.Principal{Name: "wide"}
+		for range identity.MaxList {
+			terms.Models = append(terms.Models, strings.Repeat("m", identity.MaxItem))
+		}
+		_, _, err := a.keys.Create(t.Context(), terms, "test")
+		if _, ok := errors.AsType[*identity.Mistake](err); !ok {
+			t.Errorf("it says %v", err)
+		}
+		if s := a.fleet.Status(); s.Errors != 0 || !s.Reached || a.fleet.Reached() == nil {
+			t.Errorf("the store is taken for lost: %+v", s)
+		}
+		// The longest that are kept can be rotated and revoked, whatever is said of that.
+		for len(terms.Models) > 0 && err != nil {
+			terms.Models = terms.Models[1:]
+			_, _, err = a.keys.Create(t.Context(), terms, "test")
+		}
+		why := strings.Repeat("<", identity.MaxReason)
+		for range 2 {
+			if _, _, err := a.keys.Rotate(t.Context(), "wide", time.Hour, why, why); err != nil {
+				t.Errorf("it cannot be rotated: %v", err)
+			}
+		}
+		if _, err := a.keys.Revoke(t.Context(), "wide", why, why); err != nil {
+			t.Errorf("it cannot be revoked: %v", err)
 		}
 	}))
 }

@@ -20,9 +20,10 @@ const (
 	maxWords  = 2048 // bytes of a reason, or of who gave the order
 )
 
-// ownOrder is an order that was given here. It is newer than the one with the sequence after.
+// ownOrder is an order that was given here. It is newer than the one with the sequence after, and for the provider with that fingerprint.
 type ownOrder struct {
 	Order
+	of    string
 	after uint64
 }
 
@@ -47,12 +48,13 @@ var actions = []resilience.Action{resilience.Reset, resilience.ForceOpen, resili
 
 // Ordered says that an operator gave an order here. It is told to the fleet at once, or when the store is back.
 func (f *Fleet) Ordered(o Order) {
-	if (*f.providers.Load())[o.Provider] == nil {
+	s := (*f.providers.Load())[o.Provider]
+	if s == nil {
 		return
 	}
 	f.mu.Lock()
 	f.pending = slices.DeleteFunc(f.pending, func(p ownOrder) bool { return p.Provider == o.Provider && p.Model == o.Model })
-	f.pending = append(f.pending, ownOrder{o, f.orders[orderKey(o.Provider, o.Model)].sequence})
+	f.pending = append(f.pending, ownOrder{o, s.Of, f.orders[orderKey(o.Provider, o.Model)].sequence})
 	f.mu.Unlock()
 	poke(f.push)
 }
@@ -70,7 +72,11 @@ func (f *Fleet) ownOrders(how what) []parcel {
 	for _, o := range f.pending {
 		s := (*f.providers.Load())[o.Provider]
 		key := orderKey(o.Provider, o.Model)
-		if s == nil {
+		if s == nil { // it may come back
+			continue
+		}
+		if s.Of != o.of { // another one has its name
+			stale = append(stale, o)
 			continue
 		}
 		text, err := json.Marshal(&orderBody{

@@ -120,6 +120,31 @@ func TestOrdersWithoutTheStore(t *testing.T) {
 	}))
 }
 
+// R31: an order that waits for the store is for the provider that it was given for, and not for another one that has its name by then.
+func TestAnOrderForAProviderThatIsAnotherByNow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, withStore(func(t *testing.T, at *memory.Store) {
+		a, b := join(t, at, "a", setup{}), join(t, at, "b", setup{})
+		time.Sleep(2 * interval)
+		a.line.set(func(l *line) { l.err = errDown })
+		a.order(t, resilience.Order{Action: resilience.ForceOpen, Reason: "of before"})
+		time.Sleep(interval)
+		for _, i := range []*instance{a, b} {
+			i.fleet.Apply([]replica.Provider{{Name: "p", Of: "elsewhere", Guards: i.p().Provider}})
+		}
+		a.line.set(func(l *line) { l.err = nil })
+		time.Sleep(20 * interval)
+		if got := b.inForce(t); got != resilience.NoAction {
+			t.Errorf("the other follows %v", got)
+		}
+		a.order(t, resilience.Order{Action: resilience.ForceOpen, Reason: "of now"})
+		time.Sleep(soon)
+		if got := b.inForce(t); got != resilience.ForceOpen {
+			t.Errorf("of the next order the other follows %v", got)
+		}
+	}))
+}
+
 // R31: of two orders for one breaker in the same millisecond one holds, and the same one everywhere: also where the other was given, and also if the
 // store was away then.
 func TestOrdersAtOnce(t *testing.T) {

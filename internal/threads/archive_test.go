@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -307,6 +308,91 @@ func TestWritingBehind(t *testing.T) {
 		}
 		if _, ok := get(t, two, "ci", "taken"); !ok {
 			t.Error("the next one was not written")
+		}
+	})
+}
+
+// What a client deleted while the store was away is deleted, however many answers wait for the store before it.
+func TestDeletionsHaveRoomOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		at := memory.New(time.Now)
+		s, shelf := keeper(t, at)
+		put(s, "first", "")
+		time.Sleep(time.Second)
+		shelf.set(func() { shelf.lost = true })
+		for i := range 5000 {
+			put(s, fmt.Sprint("r", i), "")
+		}
+		s.Delete(time.Now(), "ci", "first")
+		s.Put(time.Now(), "ci", &threads.Answer{ID: "more"})
+		if lost := s.Lost(); lost != 5001-4096 {
+			t.Errorf("%d lost", lost)
+		}
+		for i := range 5000 { // they have bounds, too
+			s.Delete(time.Now(), "ci", fmt.Sprint("x", i))
+		}
+		if lost := s.Lost(); lost != 5001-4096+5001-4096 {
+			t.Errorf("%d lost", lost)
+		}
+		shelf.set(func() { shelf.lost = false })
+		time.Sleep(time.Minute)
+		two, _ := keeper(t, at)
+		if _, ok := get(t, two, "ci", "first"); ok {
+			t.Error("deleted, and still in the archive")
+		}
+		if _, ok := get(t, two, "ci", "r4095"); !ok {
+			t.Error("one that waited was not written")
+		}
+	})
+}
+
+// A store that refuses what it is given is known to be lost a round later only: what was given to it meanwhile waits as well.
+func TestWritingWaitsUntilTheStoreIsKnownToBeLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		at := memory.New(time.Now)
+		s, shelf := keeper(t, at)
+		shelf.set(func() { shelf.refuse = errors.New("read-only") })
+		put(s, "r1", "")
+		time.Sleep(7 * time.Second) // a sync_interval, and what rounds are late by
+		shelf.set(func() { shelf.lost = true })
+		time.Sleep(time.Minute)
+		shelf.set(func() { shelf.lost, shelf.refuse = false, nil })
+		time.Sleep(time.Minute)
+		two, _ := keeper(t, at)
+		if _, ok := get(t, two, "ci", "r1"); !ok || s.Lost() != 0 {
+			t.Errorf("found: %v, %d lost", ok, s.Lost())
+		}
+	})
+}
+
+// strict is an archive that refuses all of what it is given together with an id that its index cannot hold.
+type strict struct{ threads.Archive }
+
+func (s strict) Put(ctx context.Context, life time.Duration, put []threads.Record) error {
+	for i := range put {
+		if len(put[i].ID) > 2000 {
+			return errors.New("index row size exceeds btree maximum")
+		}
+	}
+	return s.Archive.Put(ctx, life, put)
+}
+
+// An id beyond all measure, which an upstream may give, costs no other answer its place in the archive.
+func TestAnIDBeyondMeasure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		at := memory.New(time.Now)
+		s := threads.New(threads.DefaultLimits())
+		s.Archive(func() threads.Archive { return strict{at.Answers(threads.Room{Bytes: 1 << 30})} })
+		t.Cleanup(func() { s.Stop(context.Background()) })
+		s.Put(time.Now(), "ci", &threads.Answer{ID: strings.Repeat("x", 3000), Provider: "openai"})
+		put(s, "next", "")
+		time.Sleep(time.Minute)
+		two, _ := keeper(t, at)
+		if _, ok := get(t, two, "ci", "next"); !ok || s.Lost() != 1 {
+			t.Errorf("the next one is there: %v, %d lost", ok, s.Lost())
 		}
 	})
 }

@@ -9,15 +9,19 @@ import (
 
 // The bounds of what waits for the archive; what is more is not archived, and counted.
 const (
+	// maxWaiting is how many answers wait, and as many deletions: a client was told that these are done.
 	maxWaiting      = 4096
 	maxWaitingBytes = 32 << 20
+	// maxID is how long the id of an archived answer may be, in bytes: no request names a longer one, and an archive's index may not take it.
+	maxID = 512
 	// A batch is what is put at once.
 	batchAnswers = 64
 	batchBytes   = 1 << 20
 	putBound     = 10 * time.Second
-	// retryAfter is how long the writer waits for a store that is lost, or that refused a batch; after maxRefused times the batch is given up.
+	// retryAfter is how long the writer waits for a store that is lost, or that refused a batch; after maxRefused times the batch is given up. That is longer than it
+	// takes until a store that refuses everything is known to be lost.
 	retryAfter = 2 * time.Second
-	maxRefused = 3
+	maxRefused = 6
 )
 
 // behind writes to the archive, after the requests and beside them.
@@ -34,8 +38,14 @@ type behind struct {
 	bytes     int
 	deletions int // among them
 	ending    bool
-	searches  int              // of the archive that are under way
-	gone      map[key]struct{} // what was deleted since the first of them began
+	now       *era // of the searches that begin
+	before    *era // of those that began before that
+}
+
+// era is a time in which searches of the archive began.
+type era struct {
+	searches int              // that are under way
+	gone     map[key]struct{} // what was deleted in it
 }
 
 // job is one thing to be done: an answer to be put, or one to be deleted.
@@ -53,13 +63,16 @@ func (j *job) size() int {
 
 // add never waits.
 func (b *behind) add(j job) {
-	if j.answer != nil && len(j.answer.Input)+len(j.answer.Output)+len(j.answer.Body) > MaxRecord-1024 {
+	if len(j.key.id) > maxID || j.answer != nil && len(j.answer.Input)+len(j.answer.Output)+len(j.answer.Body) > MaxRecord-1024 {
 		b.lost.Add(1)
 		return
 	}
 	size := j.size()
 	b.mu.Lock()
-	full := b.ending || len(b.queue) == maxWaiting || b.bytes+size > maxWaitingBytes
+	full := b.ending || len(b.queue)-b.deletions == maxWaiting || b.bytes+size > maxWaitingBytes
+	if j.answer == nil {
+		full = b.ending || b.deletions == maxWaiting
+	}
 	if !full {
 		b.queue = append(b.queue, j)
 		b.bytes += size
@@ -101,33 +114,47 @@ func (b *behind) batch() []job {
 func (b *behind) search() (end func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.searches++
+	began := b.now
+	began.searches++
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.searches--; b.searches == 0 {
-			b.gone = nil
-		}
+		began.searches--
+		b.turn()
+	}
+}
+
+// turn lets go of what was deleted before all searches that are under way began. There may always be some, so it cannot wait until there is none. It requires
+// the lock.
+func (b *behind) turn() {
+	switch {
+	case b.before.searches > 0:
+	case b.now.searches == 0:
+		b.now.gone, b.before.gone = nil, nil
+	case len(b.now.gone)+len(b.before.gone) > 0:
+		b.before, b.now = b.now, &era{}
 	}
 }
 
 // forget requires the lock.
 func (b *behind) forget(k key) {
-	if b.searches == 0 {
+	if b.now.searches+b.before.searches == 0 {
 		return
 	}
-	if b.gone == nil {
-		b.gone = map[key]struct{}{}
+	if b.now.gone == nil {
+		b.now.gone = map[key]struct{}{}
 	}
-	b.gone[k] = struct{}{}
+	b.now.gone[k] = struct{}{}
 }
 
 // deleting says whether an answer is deleted or to be deleted, so that what was read of it in the archive does not count.
 func (b *behind) deleting(k key) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, ok := b.gone[k]; ok {
-		return true
+	for _, e := range [...]*era{b.now, b.before} {
+		if _, ok := e.gone[k]; ok {
+			return true
+		}
 	}
 	if b.deletions > 0 {
 		for i := range b.queue {
@@ -235,7 +262,7 @@ func (b *behind) put(ctx context.Context, archive Archive, jobs []job) error {
 // often and must be quick. It is called before anything is put, and once.
 func (s *Store) Archive(archive func() Archive) {
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &behind{archive: archive, life: s.limits.Age, wake: make(chan struct{}, 1), stop: cancel}
+	b := &behind{archive: archive, life: s.limits.Age, wake: make(chan struct{}, 1), stop: cancel, now: &era{}, before: &era{}}
 	b.running.Go(func() { b.run(ctx) })
 	s.behind, s.reads = b, make(chan struct{}, maxReads)
 }

@@ -4,9 +4,9 @@ package threads
 type Deletion struct{ Owner, ID string }
 
 // maxDeleted is how many deletions wait to be told.
-const maxDeleted = 1000
+const maxDeleted = 4000
 
-// Deleted are the deletions since it was last called, the oldest first; the last 1,000 of them. There are some only with an archive: without one,
+// Deleted are the deletions since it was last called, the oldest first; the last 4,000 of them. There are some only with an archive: without one,
 // nobody else has an answer.
 func (s *Store) Deleted() []Deletion {
 	s.mu.Lock()

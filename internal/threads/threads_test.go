@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -12,6 +13,48 @@ import (
 var t0 = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func small() *Store { return New(Limits{Bytes: 4 << 10, Age: time.Hour}) }
+
+// What was deleted while the archive is searched is known as deleted to the searches under way, and let go of after them, also where there is never a moment without one.
+func TestDeletionsAreLetGoUnderLoad(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Archive(func() Archive { return nil })
+	t.Cleanup(func() { s.Stop(context.Background()) })
+	b := s.behind
+	known := func() (n int) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.now.gone) + len(b.before.gone)
+	}
+	first := b.search()
+	end := b.search()
+	for i := range 100 {
+		next := b.search()
+		d := Deletion{"ci", fmt.Sprint("r", i)}
+		s.Forget([]Deletion{d})
+		end()
+		for j := range i + 1 { // the first search began before all of them
+			if !b.deleting(key{"ci", fmt.Sprint("r", j)}) {
+				t.Fatalf("after %d deletions r%d is not known as deleted", i+1, j)
+			}
+		}
+		end = next
+	}
+	first()
+	for range 100 {
+		next := b.search()
+		end()
+		end = next
+	}
+	if n := known(); n != 0 {
+		t.Errorf("%d deletions are kept in mind, of before all searches under way", n)
+	}
+	s.Forget([]Deletion{{"ci", "r"}})
+	end()
+	if n := known(); n != 0 || b.deleting(key{"ci", "r"}) {
+		t.Errorf("%d deletions are kept in mind for nobody", n)
+	}
+}
 
 func texts(items [][]byte) []string {
 	var out []string

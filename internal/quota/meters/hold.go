@@ -12,7 +12,6 @@ const maxBounds = 3
 type Hold struct {
 	t       *Table
 	amount  Amount
-	at      time.Time
 	n       int
 	held    [maxBounds]holding
 	settled atomic.Bool
@@ -21,7 +20,8 @@ type Hold struct {
 // holding is the part of one scope.
 type holding struct {
 	scope    *scope
-	periods  uint32 // where budgets hold it
+	at       time.Time // when it was counted
+	periods  uint32    // where budgets hold it
 	requests bool
 	tokens   bool
 }
@@ -40,7 +40,7 @@ func (t *Table) Reserve(now time.Time, amount Amount, bounds []Bound) (*Hold, St
 	if n == 0 {
 		return nil, standings, nil
 	}
-	h := &Hold{t: t, amount: Amount{Tokens: max(amount.Tokens, 0), Nano: max(amount.Nano, 0)}, at: now}
+	h := &Hold{t: t, amount: Amount{Tokens: max(amount.Tokens, 0), Nano: max(amount.Nano, 0)}}
 	instances := t.instances.Load()
 	var worst Refusal
 	for i := range bounds {
@@ -49,20 +49,21 @@ func (t *Table) Reserve(now time.Time, amount Amount, bounds []Bound) (*Hold, St
 			continue
 		}
 		s := t.lock(b)
-		h.held[h.n] = holding{scope: s, periods: s.prepare(now, b), requests: b.Limits.RequestsPerMinute > 0, tokens: b.Limits.TokensPerMinute > 0}
+		at := s.present(now)
+		h.held[h.n] = holding{scope: s, at: at, periods: s.prepare(at, b), requests: b.Limits.RequestsPerMinute > 0, tokens: b.Limits.TokensPerMinute > 0}
 		h.n++
-		s.judge(now, instances, &worst)
+		s.judge(at, instances, &worst)
 	}
 	refused, urgent := worst.What != "", false
 	for i := range h.n {
 		g := &h.held[i]
 		if !refused {
-			g.take(now, h.amount)
-			if t.shared() && g.scope.move(now, t) {
+			g.take(h.amount)
+			if t.shared() && g.scope.move(g.at, t) {
 				urgent = true
 			}
 		}
-		g.scope.standings(now, &standings)
+		g.scope.standings(g.at, &standings)
 	}
 	for i := range h.n {
 		h.held[i].scope.mu.Unlock()
@@ -89,11 +90,11 @@ func (t *Table) lock(b *Bound) *scope {
 }
 
 // take counts the request and holds the estimate. It requires the lock.
-func (g *holding) take(now time.Time, a Amount) {
+func (g *holding) take(a Amount) {
 	s := g.scope
 	s.flight.held++
 	if g.requests {
-		s.windows[ofRequests].use(now, 1)
+		s.windows[ofRequests].use(g.at, 1)
 	}
 	if g.tokens {
 		s.windows[ofTokens].held += a.Tokens
@@ -118,9 +119,10 @@ func (h *Hold) Settle(now time.Time, used Amount) {
 		g := &h.held[i]
 		s := g.scope
 		s.mu.Lock()
-		g.settle(now, h.amount, used)
-		told = s.passed(now, told)
-		if h.t.shared() && s.move(now, h.t) {
+		at := s.present(now)
+		g.settle(at, h.amount, used)
+		told = s.passed(at, told)
+		if h.t.shared() && s.move(at, h.t) {
 			urgent = true
 		}
 		s.mu.Unlock()
@@ -165,7 +167,7 @@ func (h *Hold) Return(now time.Time) {
 	for i := range h.n {
 		if g := &h.held[i]; g.requests {
 			g.scope.mu.Lock()
-			g.scope.windows[ofRequests].unuse(h.at, 1)
+			g.scope.windows[ofRequests].unuse(g.at, 1)
 			g.scope.mu.Unlock()
 		}
 	}
@@ -189,6 +191,7 @@ func (g *Gate) Reserve(now time.Time, amount Amount) (*Hold, *Refusal) {
 func (g *Gate) Full(now time.Time) *Refusal {
 	s := g.Table.lock(&g.Bound)
 	defer s.mu.Unlock()
+	now = s.present(now)
 	s.prepare(now, &g.Bound)
 	var worst Refusal
 	s.judge(now, g.Table.instances.Load(), &worst)

@@ -178,6 +178,52 @@ func TestClockFarAhead(t *testing.T) {
 	}
 }
 
+// TestWhoLookedAtTheClockAWhileAgo: a request that comes with the time at which it began, before a body that took its client minutes, moves no window, and counts now.
+// Times are of the machine's clock, with the reading of its stopwatch: a bubble's have none.
+func TestWhoLookedAtTheClockAWhileAgo(t *testing.T) {
+	s := &stand{}
+	m, l := sharing(s)
+	b := key(quota.Limits{RequestsPerMinute: 5, TokensPerMinute: 1000})
+	gate := &Gate{m, b}
+	began := time.Now()
+	now := began.Add(2 * time.Minute)
+	for range 2 {
+		let(t, m, now, Amount{}, b).Settle(now, Amount{Tokens: 300})
+	}
+	used := func(want int64) {
+		t.Helper()
+		if v := m.Views(now)[0]; v.Requests.Used != want || v.Tokens.Used != 600 {
+			t.Errorf("%d requests and %d tokens are used, want %d and 600", v.Requests.Used, v.Tokens.Used, want)
+		}
+	}
+	if r := gate.Full(began); r != nil {
+		t.Errorf("it is full: %+v", r)
+	}
+	used(2)
+	late := let(t, m, began, Amount{}, b)
+	used(3)
+	late.Return(began)
+	used(2)
+	let(t, m, began, Amount{}, b).Settle(began, Amount{})
+	used(3)
+	l.round(t.Context(), began, all) // of so many exchanges that it took minutes
+	used(3)
+	for range 2 {
+		let(t, m, began, Amount{}, b)
+	}
+	if r := refuse(t, m, began, Amount{}, b); r.What != Requests || r.Wait > time.Minute+quota.SlotLength || r.Wait < time.Minute-time.Second {
+		t.Errorf("refused by %+v", r)
+	}
+	// A clock that was set back is another thing.
+	back := now.Add(time.Second).Round(0).Add(-time.Hour)
+	if v := m.Views(back)[0]; v.Requests.Used != 5 {
+		t.Errorf("%d requests are used after the clock was set back", v.Requests.Used)
+	}
+	if v := m.Views(back.Add(2 * time.Minute))[0]; v.Requests.Used != 0 {
+		t.Errorf("%d requests are used two minutes after that", v.Requests.Used)
+	}
+}
+
 // TestClockAheadIsToldOnce: a period that is over, and then is not, is told as one meter.
 func TestClockAheadIsToldOnce(t *testing.T) {
 	s := &stand{}

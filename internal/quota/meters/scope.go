@@ -20,6 +20,7 @@ type scope struct {
 	periods []*period
 	past    []*period // that are over, and whose end the others have not heard
 	touched time.Time
+	latest  time.Time // at which something was counted, or looked at
 	moved   bool      // it is in its shard's list
 	known   bool      // the others' part of windows was heard
 	gone    bool      // the table has forgotten it
@@ -33,6 +34,19 @@ const (
 	ofRequests = 0
 	ofTokens   = 1
 )
+
+// present is the moment at which something is counted: who asks may have looked at the clock a while ago, and what is of then must not be taken for a clock that was set
+// back. Times tell the two apart where they have a stopwatch's reading, which nobody sets. It requires the lock.
+func (s *scope) present(now time.Time) time.Time {
+	if stopped(now) && stopped(s.latest) && now.Before(s.latest) {
+		return s.latest
+	}
+	s.latest = now
+	return now
+}
+
+// stopped says whether a time has a stopwatch's reading.
+func stopped(t time.Time) bool { return t != t.Round(0) }
 
 // idle requires the lock.
 func (s *scope) idle(now time.Time) bool {

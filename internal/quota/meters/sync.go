@@ -179,7 +179,7 @@ func (s *scope) spent(now time.Time) bool {
 func (s *scope) ripe(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return now.Sub(s.said) >= lookEvery || !s.far(now)
+	return now.Sub(s.said) >= lookEvery || !s.far(s.present(now))
 }
 
 // exchange tells of some scopes, and takes in what the others have; false: the store failed.
@@ -261,6 +261,7 @@ func (l *loop) fail(now time.Time, err error) {
 func (s *scope) tell(now time.Time, instance string, version uint64, out []Tally) []Tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now = s.present(now)
 	for i := range s.bound.Budgets {
 		s.period(now, &s.bound.Budgets[i])
 	}
@@ -305,6 +306,7 @@ func (s *scope) tidyPast(now time.Time) {
 func (s *scope) hear(now time.Time, of map[string][]Tally, told []Event) []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now = s.present(now)
 	s.said, s.known = now, true
 	var m heardMinute
 	for _, tally := range of[s.minuteMeter()] {

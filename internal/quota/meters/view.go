@@ -43,7 +43,7 @@ func (t *Table) Views(now time.Time) []View {
 	t.each(func(s *scope) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		out = append(out, s.view(now))
+		out = append(out, s.view(s.present(now)))
 	})
 	slices.SortFunc(out, func(a, b View) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name)) })
 	return out
@@ -57,7 +57,7 @@ func (t *Table) Spent(now time.Time, b *Bound) []BudgetView {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.budgets(now, b.Budgets)
+	return s.budgets(s.present(now), b.Budgets)
 }
 
 // view requires the lock.

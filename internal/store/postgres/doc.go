@@ -3,7 +3,7 @@
 //
 // Tables (evergate_…) stand in one schema: the one that the URL names (?schema=), else the first of the role's search path that exists. A role needs
 // CREATE and USAGE on that schema and nothing else; once the tables stand, SELECT, INSERT, UPDATE and DELETE on them are enough. Migrations run at the first call
-// that meets an older schema, under an advisory lock, so that many instances may start at once. Versions are three digits, the first of which grows when
+// that meets an older schema, under an advisory lock, so that many instances may start at once; one that takes long goes on when that call ends. Versions are three digits, the first of which grows when
 // an older program could do harm: it then refuses to work.
 //
 // Times are the server's clock_timestamp(), as µs since 1970. A page is stamped before its transaction ends: a Read right then does not show it yet, and

@@ -14,6 +14,9 @@ import (
 // LockOf is the number of the advisory lock that a schema's migration takes.
 var LockOf = lockOf
 
+// CountsTidied sets when counts that have ended were last taken away, in Unix seconds.
+func (s *Store) CountsTidied(at int64) { s.counts.tidied.Store(at) }
+
 // Versions are those of all migrations, in their order.
 func Versions() string {
 	all, err := ordered(migrations)

@@ -331,6 +331,50 @@ func TestMigrationsAreGuarded(t *testing.T) {
 	}
 }
 
+// A migration that takes longer than a call goes on when the call ends, and is there for the next one; Close ends it.
+func TestAMigrationOutlivesItsCall(t *testing.T) {
+	p, u := start(t)
+	p.Exec("gate", `CREATE SCHEMA other AUTHORIZATION gate`)
+	holder, err := pgx.Connect(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close(context.Background())
+	for _, schema := range []string{"gate", "other"} {
+		if _, err := holder.Exec(t.Context(), `SELECT pg_advisory_lock($1)`, postgres.LockOf(schema)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, closed := open(t, u), open(t, u+"schema=other")
+	for _, s := range []*postgres.Store{s, closed} {
+		if _, err := s.Members(storetest.Within(t, 300*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v, want that it waits", err)
+		}
+	}
+	waiting := func() string {
+		return p.Exec("gate", `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
+	}
+	if got := waiting(); got != "2" {
+		t.Fatalf("%s migrations wait, want 2", got)
+	}
+	_ = closed.Close()
+	servers.Eventually(t, 5*time.Second, "the migration ends with its store", func() bool { return waiting() == "1" })
+	for _, schema := range []string{"gate", "other"} {
+		if _, err := holder.Exec(t.Context(), `SELECT pg_advisory_unlock($1)`, postgres.LockOf(schema)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	servers.Eventually(t, 5*time.Second, "the schema is migrated", func() bool {
+		return p.Exec("gate", `SELECT count(*) FROM pg_tables WHERE schemaname = 'gate' AND tablename = 'evergate_tallies'`) == "1"
+	})
+	if err := storetest.PutOne(t, callBound, s, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Exec("gate", `SELECT count(*) FROM pg_tables WHERE schemaname = 'other'`); got != "0" {
+		t.Errorf("%s tables were made for a store that was closed", got)
+	}
+}
+
 // Ten instances start at once on an empty schema, with a role that owns nothing else.
 func TestTenStartAtOnce(t *testing.T) {
 	p, u := start(t)

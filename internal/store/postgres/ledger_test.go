@@ -125,3 +125,42 @@ func TestLedgerSumsStayWithinTheirColumns(t *testing.T) {
 	l := open(t, u).Ledger()
 	storetest.LargeSums(t, l)
 }
+
+// Rows and entries that cannot be read, since a newer program wrote them, hide none of the others, however many they are.
+func TestLedgerRowsOfANewerProgram(t *testing.T) {
+	p, u := start(t)
+	l := open(t, u).Ledger()
+	numbers := ledger.NewNumbers("a1")
+	var b ledger.Batch
+	for range 40 {
+		at := time.Now()
+		r := ledger.Request{Row: numbers.Row(at), Kind: ledger.KindRequest}
+		r.Start = at
+		b.Requests = append(b.Requests, r)
+		b.Entries = append(b.Entries, ledger.Entry{Row: numbers.Row(at), Kind: ledger.EntryGuard})
+	}
+	if err := l.Write(storetest.Within(t, callBound), b); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"gate.evergate_requests", "gate.evergate_timeline"} {
+		p.Exec("gate", `UPDATE `+table+` SET body = '\x63' WHERE row_id IN (SELECT row_id FROM `+table+` ORDER BY row_id DESC LIMIT 30)`)
+	}
+	requests, entries := 0, 0
+	for next, pages := ledger.Row(""), 0; pages == 0 || next != ""; pages++ {
+		page, err := l.Requests(storetest.Within(t, callBound), ledger.RequestQuery{Limit: 10, Cursor: next})
+		if err != nil || pages > 10 {
+			t.Fatalf("after %d pages: %v", pages, err)
+		}
+		requests, next = requests+len(page.Requests), page.Next
+	}
+	for next, pages := ledger.Row(""), 0; pages == 0 || next != ""; pages++ {
+		page, err := l.Timeline(storetest.Within(t, callBound), ledger.TimelineQuery{Limit: 10, Cursor: next})
+		if err != nil || pages > 10 {
+			t.Fatalf("after %d pages: %v", pages, err)
+		}
+		entries, next = entries+len(page.Entries), page.Next
+	}
+	if requests != 10 || entries != 10 {
+		t.Errorf("%d requests and %d entries are found, want 10 of each", requests, entries)
+	}
+}

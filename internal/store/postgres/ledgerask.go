@@ -190,7 +190,7 @@ func page(table, words string, all []clause, between, limit string) (rows, edge 
 		}
 		from[i] = "(" + from[i] + " ORDER BY t.row_id DESC LIMIT " + limit + ")"
 	}
-	rows = "SELECT body FROM (" + strings.Join(from, " UNION ALL ") + ") t ORDER BY row_id DESC LIMIT " + limit
+	rows = "SELECT body, replace(row_id::text, '-', '') FROM (" + strings.Join(from, " UNION ALL ") + ") t ORDER BY row_id DESC LIMIT " + limit
 	last := looked(table, words, all[0], between, "t.row_id", "OFFSET "+strconv.Itoa(ledger.MaxLooked-1)+" LIMIT 1")
 	for i := range last {
 		last[i] = "(" + last[i] + ")"

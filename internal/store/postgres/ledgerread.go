@@ -37,10 +37,10 @@ func turnPage[T any](ctx context.Context, conn *pgxpool.Conn, q *question, all [
 		return nil, "", err
 	}
 	defer rows.Close()
-	looked, broken := 0, false
+	looked, broken, last := 0, false, ""
 	for ; len(found) <= w.size && rows.Next(); looked++ {
 		var body []byte
-		if err := rows.Scan(&body); err != nil {
+		if err := rows.Scan(&body, &last); err != nil {
 			return nil, "", err
 		}
 		item, err := w.decode(body)
@@ -60,10 +60,9 @@ func turnPage[T any](ctx context.Context, conn *pgxpool.Conn, q *question, all [
 		found = found[:w.size]
 		return found, w.row(&found[w.size-1]), nil
 	}
-	if w.exact && broken && looked == most && len(found) > 0 {
-		return found, w.row(&found[len(found)-1]), nil
+	if w.exact && broken && looked == most {
+		return found, ledger.Row(last), nil
 	}
-	var last string
 	edge, args = q.whole(edge)
 	switch err := conn.QueryRow(ctx, edge, args...).Scan(&last); {
 	case errors.Is(err, pgx.ErrNoRows):

@@ -56,7 +56,7 @@ func (c *counts) Exchange(ctx context.Context, own []meters.Tally, wanted []stri
 	}
 	now := time.Now().Unix()
 	last := c.tidied.Load()
-	tidy := now-last > tidyCounts && c.tidied.CompareAndSwap(last, now)
+	tidy := (now-last > tidyCounts || last > now) && c.tidied.CompareAndSwap(last, now) // later than now: the clock was set back
 	return call(ctx, c.store, "exchange counts", func(ctx context.Context, conn *pgxpool.Conn, q *sql) ([]meters.Tally, error) {
 		var batch pgx.Batch
 		if len(own) > 0 {

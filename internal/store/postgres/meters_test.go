@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"evergate/internal/quota/meters"
 	"evergate/internal/store/storetest"
@@ -20,4 +21,20 @@ func TestMeters(t *testing.T) {
 		u := address("gate", p.Addr(), "schema="+schema)
 		return open(t, u).Meters(), open(t, u).Meters()
 	}, storetest.MeterOptions{})
+}
+
+// A clock that was ahead when what has ended was last taken away, and is right again, keeps nothing from being taken away.
+func TestMetersOfAWrongClock(t *testing.T) {
+	p, u := start(t)
+	s := open(t, u)
+	for _, last := range []time.Duration{-time.Hour, 9 * 365 * 24 * time.Hour} {
+		s.CountsTidied(time.Now().Add(last).Unix())
+		over := meters.Tally{Meter: "m", Instance: "a", Version: 1, Life: -time.Hour}
+		if _, err := s.Meters().Exchange(storetest.Within(t, callBound), []meters.Tally{over}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Exec("gate", `SELECT count(*) FROM gate.evergate_tallies`); got != "0" {
+			t.Errorf("%s tallies are left, last taken away %v from now", got, last)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -44,21 +45,54 @@ func ordered(files fs.FS) ([]migration, error) {
 	return out, nil
 }
 
-// prepared gives the statements. The first call migrates the schema if it must; others wait for it, as long as their contexts let them.
+// migrationBound is how long a migration may take: longer than any call.
+const migrationBound = time.Hour
+
+// prepared gives the statements. The first call has the schema migrated if it must be; it and others wait for that, as long as their contexts let them.
 func (s *Store) prepared(ctx context.Context, conn *pgx.Conn) (*sql, error) {
 	if q := s.sql.Load(); q != nil {
 		return q, nil
 	}
 	select {
 	case s.preparing <- struct{}{}:
-		defer func() { <-s.preparing }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	done := func() { <-s.preparing }
 	if q := s.sql.Load(); q != nil {
+		done()
 		return q, nil
 	}
-	schema, err := s.migrated(ctx, conn)
+	all, err := ordered(migrations)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	schema, stands, err := s.standing(ctx, conn, all[len(all)-1].version)
+	if err != nil || stands {
+		defer done()
+		return s.know(schema, err)
+	}
+	type result struct {
+		q   *sql
+		err error
+	}
+	migrated := make(chan result, 1)
+	go func() { // it goes on when the call ends that began it: each next one would begin it anew
+		defer done()
+		q, err := s.know(schema, s.migrate(schema, all))
+		migrated <- result{q, err}
+	}()
+	select {
+	case r := <-migrated:
+		return r.q, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// know keeps the statements for a schema, if there is nothing wrong with it.
+func (s *Store) know(schema string, err error) (*sql, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -67,28 +101,40 @@ func (s *Store) prepared(ctx context.Context, conn *pgx.Conn) (*sql, error) {
 	return q, nil
 }
 
-// migrated sees to it that the tables stand, and gives their schema.
-func (s *Store) migrated(ctx context.Context, conn *pgx.Conn) (string, error) {
-	all, err := ordered(migrations)
+// migrate brings a schema up to date, on a connection of its own, until Close.
+func (s *Store) migrate(schema string, all []migration) error {
+	ctx, cancel := context.WithTimeout(s.ctx, migrationBound)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
-		return "", err
+		return err
 	}
-	schema := s.address.schema
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		_ = conn.Close(closing)
+	}()
+	return migrate(ctx, conn, schema, all)
+}
+
+// standing gives the schema of the tables, and whether they are those of a version, or of a newer one that this program may use.
+func (s *Store) standing(ctx context.Context, conn *pgx.Conn, latest int) (schema string, stands bool, err error) {
+	schema = s.address.schema
 	if schema == "" {
 		var current *string // null: there is none
 		if err := conn.QueryRow(ctx, `SELECT current_schema()::text`).Scan(&current); err != nil {
-			return "", err
+			return "", false, err
 		}
 		if current == nil {
-			return "", errors.New("no schema of the search path exists: make one (CREATE SCHEMA x AUTHORIZATION role) and name it (?schema=x)")
+			return "", false, errors.New("no schema of the search path exists: make one (CREATE SCHEMA x AUTHORIZATION role) and name it (?schema=x)")
 		}
 		schema = *current
 	}
-	latest := all[len(all)-1].version
-	if at, err := version(ctx, conn, schema); err != nil || at >= latest {
-		return schema, errors.Join(err, understood(at, latest))
+	at, err := version(ctx, conn, schema)
+	if err == nil {
+		err = understood(at, latest)
 	}
-	return schema, migrate(ctx, conn, schema, all)
+	return schema, at >= latest, err
 }
 
 // understood says whether a program of one version may use a schema of a newer one.

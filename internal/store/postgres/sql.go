@@ -3,9 +3,12 @@ package postgres
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"evergate/internal/threads"
 )
 
 // sql are the statements for tables of one schema.
@@ -32,6 +35,7 @@ func statements(schema string) *sql {
 		"{answers}", pgx.Identifier{schema, "evergate_answers"}.Sanitize(),
 		"{channel}", channel,
 		"{unhurried}", unhurried,
+		"{cost}", strconv.Itoa(threads.RecordCost),
 		"{now}", `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
 	).Replace
 	return &sql{
@@ -74,9 +78,9 @@ older AS (SELECT at, size, sum(size) OVER (ORDER BY at DESC, size) AS run FROM {
 edge AS (SELECT max(at) AS at FROM older WHERE run > $1::bigint)
 DELETE FROM {answers} USING quick WHERE at <= (SELECT at FROM edge)`),
 		chain: fill(`WITH RECURSIVE chain AS (
-	SELECT id, previous, 1 AS n, size - 256 AS total FROM {answers} WHERE owner = $1::text AND id = $2::text AND until > {now}
+	SELECT id, previous, 1 AS n, size - {cost} AS total FROM {answers} WHERE owner = $1::text AND id = $2::text AND until > {now}
 	UNION ALL
-	SELECT a.id, a.previous, c.n + 1, c.total + a.size - 256 FROM chain c JOIN {answers} a ON a.owner = $1::text AND a.id = c.previous AND a.until > {now}
+	SELECT a.id, a.previous, c.n + 1, c.total + a.size - {cost} FROM chain c JOIN {answers} a ON a.owner = $1::text AND a.id = c.previous AND a.until > {now}
 	WHERE c.previous <> '' AND c.n < $3::integer AND c.total < $4::bigint)
 SELECT a.id, a.previous, a.body FROM chain c JOIN {answers} a ON a.owner = $1::text AND a.id = c.id ORDER BY c.n`),
 		layTallies: fill(`WITH {unhurried},

@@ -17,8 +17,9 @@
 //	<prefix>{evergate}:ledger-ids      zset   id and row of each request
 //	<prefix>{evergate}:ledger-bytes    string what the bodies take together
 //	<prefix>{evergate}:timeline        zset   row and body of each entry
-//	<prefix>{evergate}:sums            zset   m or h and the beginning of each bucket of sums
+//	<prefix>{evergate}:sums            zset   m, r or h and the beginning of each bucket of sums (minutes, minutes by route alone, hours)
 //	<prefix>{evergate}:sums:<bucket>   hash   key, route, model, provider → numbers, in the order of ledger.SumNames
+//	<prefix>{evergate}:meter:<name>    hash   instance → version, time, end and what it counted of a limit or budget; expires with the last of them
 //	<prefix>{evergate}:heard           channel of pub/sub: topic and page as it was put
 //
 // Nothing stays forever: while any instance beats the keys live, and Keep after the last beat they are gone (pages of the fleet's own after

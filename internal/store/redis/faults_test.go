@@ -181,6 +181,24 @@ func TestMasterBecomesReplica(t *testing.T) {
 	storetest.Stands(t, callBound, s, 2)
 }
 
+// What a script is refused by a replica reads differently before Redis 7.
+func TestRefusedByAReplica(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]bool{
+		"READONLY You can't write against a read only replica.":                                                                                         true,
+		"READONLY You can't write against a read only replica. script: 1b2f, on @user_script:8.":                                                        true,
+		"ERR Error running script (call to f_6b1bf486c81c): @user_script:8: @user_script: 8: -READONLY You can't write against a read only replica. ":   true,
+		"ERR Error running script (call to f_6b1bf486c81c): @user_script:8: @user_script: 8: -READONLY You can't write against a read only slave. ":     true,
+		"OOM command not allowed when used memory > 'maxmemory'.":                                                                                       false,
+		"NOREPLICAS Not enough good replicas to write.":                                                                                                 false,
+		"ERR Error running script (call to f_6b1bf486c81c): @user_script:8: @user_script: 8: -OOM command not allowed when used memory > 'maxmemory'. ": false,
+	} {
+		if got := redis.Degraded(said); got != want {
+			t.Errorf("%q: %t", said, got)
+		}
+	}
+}
+
 // R60: a server that takes no writes for a while, since its memory is full, its disk is, or its replicas are gone, says so, is read nevertheless, and is as
 // good as before when it does again.
 func TestServerTakesNoWrites(t *testing.T) {

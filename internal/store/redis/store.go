@@ -225,7 +225,7 @@ func (s *Store) dial(d *dialing) {
 // judge lets a client go that is connected to a server which was degraded to a replica: the name may lead to another by now.
 func (s *Store) judge(client rueidis.Client, err error) {
 	refused, ok := rueidis.IsRedisErr(err)
-	if !ok || !strings.HasPrefix(refused.Error(), "READONLY") {
+	if !ok || !degraded(refused.Error()) {
 		return
 	}
 	s.mu.Lock()
@@ -235,6 +235,12 @@ func (s *Store) judge(client rueidis.Client, err error) {
 	}
 	s.client = nil
 	s.work.Go(client.Close)
+}
+
+// degraded says whether a server refused a write as a replica. What a script was refused says so in its middle before Redis 7: "ERR Error running script (…):
+// @user_script:8: @user_script: 8: -READONLY …".
+func degraded(said string) bool {
+	return strings.HasPrefix(said, "READONLY ") || strings.Contains(said, " -READONLY ")
 }
 
 // options are those of a client that asks an idle connection's server every so often, and whose asking and calls may take so long.

@@ -150,7 +150,7 @@ func TestUnreadableRowsHideNothing(t *testing.T) {
 	if err := l.Write(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.writer.Exec(`UPDATE entries SET body = x'ff' WHERE rowid < 6`); err != nil {
+	if _, err := db.writer.Exec(`UPDATE entries SET body = x'ff' WHERE row IN (SELECT row FROM entries ORDER BY row DESC LIMIT 5)`); err != nil {
 		t.Fatal(err)
 	}
 	var body []byte
@@ -182,8 +182,18 @@ func TestUnreadableRowsHideNothing(t *testing.T) {
 			t.Errorf("%+v: %d rows, want 15", q, found)
 		}
 	}
-	if page, err := l.Timeline(t.Context(), ledger.TimelineQuery{}); err != nil || len(page.Entries) != 15 {
-		t.Errorf("%d entries, %v", len(page.Entries), err)
+	for _, limit := range []int{0, 3} {
+		found, q := 0, ledger.TimelineQuery{Limit: limit}
+		for pages := 0; pages == 0 || q.Cursor != ""; pages++ {
+			page, err := l.Timeline(t.Context(), q)
+			if err != nil || pages > 10 {
+				t.Fatalf("after %d pages: %v", pages, err)
+			}
+			found, q.Cursor = found+len(page.Entries), page.Next
+		}
+		if found != 15 {
+			t.Errorf("%d entries by %d, want 15", found, limit)
+		}
 	}
 }
 

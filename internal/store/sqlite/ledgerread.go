@@ -417,18 +417,19 @@ func (l *Ledger) Timeline(ctx context.Context, q ledger.TimelineQuery) (page led
 		}
 		parts, all = append(parts, `SELECT * FROM (`+part+` ORDER BY row DESC LIMIT ?)`), append(all, q.Size()+1)
 	}
-	rows, err := l.db.reader.QueryContext(ctx, `SELECT body FROM (`+strings.Join(parts, ` UNION ALL `)+`) ORDER BY row DESC LIMIT ?`, append(all, q.Size()+1)...) //nolint:gosec // names and signs of ours
+	rows, err := l.db.reader.QueryContext(ctx, `SELECT row, body FROM (`+strings.Join(parts, ` UNION ALL `)+`) ORDER BY row DESC LIMIT ?`, append(all, q.Size()+1)...) //nolint:gosec // names and signs of ours
 	if err != nil {
 		return page, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
+	var row []byte
 	for n := 0; rows.Next(); n++ {
-		if last := len(page.Entries) - 1; n == q.Size() && last >= 0 {
-			page.Next = page.Entries[last].Row
+		if n == q.Size() {
+			page.Next = ledger.RowOf(row)
 			break
 		}
 		var body sql.RawBytes
-		if err := rows.Scan(&body); err != nil {
+		if err := rows.Scan(&row, &body); err != nil {
 			return page, err
 		}
 		if e, err := ledger.DecodeEntry(body); err == nil { // else as in each

@@ -224,7 +224,7 @@ var ledgerSumTests = []ledgerTest{
 		t.random(func(r *rapid.T) {
 			rows := t.drawRows(r, 20, time.Hour)
 			half := rows[:rapid.IntRange(0, len(rows)).Draw(r, "half")]
-			t.write(half...)
+			t.write(slices.Concat(half, half)...) // twice in one batch, of which nothing is there yet
 			t.write(rows...)
 			t.write(slices.Concat(rows, rows[:1])...) // and twice in one batch
 			from, to := t.day()

@@ -138,10 +138,10 @@ var concurrentTests = []test{
 		peer := t.peer()
 		ctx := t.ctx()
 		var took, holding atomic.Int64
-		failed := make(chan error, 1000)
+		failed := make(chan error, 10)
 		var wg sync.WaitGroup
 		for w := range workers {
-			s := []replica.Store{t.store, peer}[w%2]
+			s, other := []replica.Store{t.store, peer}[w%2], []replica.Store{peer, t.store}[w%2]
 			wg.Go(func() {
 				self := fmt.Sprint("i", w)
 				for range t.Rounds {
@@ -151,11 +151,18 @@ var concurrentTests = []test{
 						if n := holding.Add(1); n > 1 {
 							err = fmt.Errorf("%d hold it", n)
 						}
+						taken, trying := other.Claim(ctx, "lease", "nobody", time.Minute)
+						if taken {
+							err = errors.Join(err, errors.New("it was taken from its holder"))
+						}
 						holding.Add(-1)
-						err = errors.Join(err, s.Yield(ctx, "lease", self))
+						err = errors.Join(err, trying, s.Yield(ctx, "lease", self))
 					}
 					if err != nil {
-						failed <- err
+						select {
+						case failed <- err:
+						default:
+						}
 					}
 				}
 			})
