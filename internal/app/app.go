@@ -100,7 +100,7 @@ type App struct {
 	config    atomic.Pointer[config.Config]
 	upstreams map[string]*upstream
 	doubted   []byte                    // what providers' files held at the last look, where it is not in force
-	doubts    bool                      // it cannot be used
+	doubts    string                    // what was said of what cannot be used
 	redaction atomic.Pointer[redaction] // of bodies that are kept
 	guards    map[string]*guardrail.Named
 	hooks     atomic.Pointer[hookClients] // of guards that are services; nil: there are none yet

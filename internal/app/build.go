@@ -81,8 +81,21 @@ type parts struct {
 // build makes a configuration's parts; it changes nothing that serves. Clients in old whose options did not change are
 // kept.
 func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, error) {
-	p := &parts{upstreams: map[string]*upstream{}}
-	var problems []error
+	p, problems := buildProviders(c, old, dial)
+	shown, err := loadShown(c)
+	if p.shown = shown; err != nil {
+		problems = append(problems, err)
+	}
+	if len(problems) > 0 {
+		p.closeNew(old)
+		return nil, errors.Join(problems...)
+	}
+	return p, nil
+}
+
+// buildProviders is build without what listeners show. A provider that cannot be made anew stays as it is in old, where it has a problem.
+func buildProviders(c *config.Config, old map[string]*upstream, dial dialFunc) (p *parts, problems []error) {
+	p = &parts{upstreams: map[string]*upstream{}}
 	for i := range c.Providers {
 		pc := &c.Providers[i]
 		o := pc.Options
@@ -97,7 +110,9 @@ func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, e
 			}
 			if err != nil {
 				problems = append(problems, fmt.Errorf("provider %s: %w", o.Name, err))
-				continue
+				if up = old[o.Name]; up == nil {
+					continue
+				}
 			}
 		}
 		p.upstreams[o.Name] = up
@@ -105,18 +120,10 @@ func build(c *config.Config, old map[string]*upstream, dial dialFunc) (*parts, e
 			Name: o.Name, Settings: guarded(pc), Strategy: pc.KeyStrategy, Credentials: credentials(o.Credentials),
 		})
 		p.sources = append(p.sources, catalog.Source{
-			Name: o.Name, Configured: pc.Models, Disabled: pc.Disabled, Identity: id, Fetch: fetch(up.client),
+			Name: o.Name, Configured: pc.Models, Disabled: pc.Disabled, Identity: up.identity, Fetch: fetch(up.client),
 		})
 	}
-	shown, err := loadShown(c)
-	if p.shown = shown; err != nil {
-		problems = append(problems, err)
-	}
-	if len(problems) > 0 {
-		p.closeNew(old)
-		return nil, errors.Join(problems...)
-	}
-	return p, nil
+	return p, problems
 }
 
 func newUpstream(o provider.Options, id string, files []byte, dial dialFunc) (*upstream, error) {

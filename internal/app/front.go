@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -259,7 +260,8 @@ func (a *App) tellOfEnd(e *entrance, now time.Time, told map[string]time.Time) {
 	a.log.Warn("certificate ends soon", "setting", e.setting, "ends", end)
 }
 
-// lookAtProviderFiles makes clients of providers anew whose TLS files changed. What cannot be used is not taken, and said once.
+// lookAtProviderFiles makes clients of providers anew whose TLS files changed. What cannot be used is not taken, and said once; it keeps nobody else's back. Listeners
+// look after their own.
 func (a *App) lookAtProviderFiles() {
 	if !a.reload.TryLock() {
 		return // a reload reads them anyway
@@ -277,22 +279,24 @@ func (a *App) lookAtProviderFiles() {
 	}
 	switch {
 	case len(changed) == 0:
-		a.doubted, a.doubts = nil, false
+		a.doubted, a.doubts = nil, ""
 		return
 	case !bytes.Equal(changed, a.doubted):
-		a.doubted, a.doubts = changed, false // of two files that belong together one may be there first
-		return
-	case a.doubts:
+		a.doubted = changed // of two files that belong together one may be there first
 		return
 	}
-	p, err := build(cfg, a.upstreams, a.opts.Dial)
-	if err != nil {
-		a.doubts = true
-		a.log.Error("certificates of providers refused, the old ones stay in force", "error", err.Error())
-		return
+	p, wrong := buildProviders(cfg, a.upstreams, a.opts.Dial)
+	said := ""
+	if err := errors.Join(wrong...); err != nil {
+		said = err.Error()
 	}
-	a.take(cfg, p)
-	a.log.Info("certificates of providers renewed")
+	if said != a.doubts && said != "" {
+		a.log.Error("certificates of providers refused, the old ones stay in force", "error", said)
+	}
+	if a.doubts = said; !maps.Equal(p.upstreams, a.upstreams) {
+		a.take(cfg, p)
+		a.log.Info("certificates of providers renewed")
+	}
 }
 
 // filesOf is a fingerprint of what a provider's TLS files hold; nil: it has none.

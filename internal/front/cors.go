@@ -82,10 +82,13 @@ func (c *CORS) allowed(asked []string) string {
 }
 
 func (c *CORS) mayBeSent(name string) bool {
+	if slices.Contains(c.Headers, name) {
+		return true
+	}
 	if strings.ContainsFunc(name, func(r rune) bool { return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }) {
 		return false
 	}
-	return slices.Contains(c.Headers, name) || slices.ContainsFunc(apiHeaders, func(known string) bool {
+	return slices.ContainsFunc(apiHeaders, func(known string) bool {
 		return name == known || strings.HasSuffix(known, "-") && strings.HasPrefix(name, known)
 	})
 }

@@ -37,6 +37,12 @@ func TestCORS(t *testing.T) {
 				"Access-Control-Allow-Headers": "authorization, content-type, x-stainless-os, x-team, x-evergate-prefer", "Vary": "Origin, Access-Control-Request-Headers", "Access-Control-Allow-Credentials": "",
 			},
 		},
+		"headers of the configuration": {
+			&CORS{Origins: []string{"https://app.example"}, Headers: []string{"x.org~team"}}, "OPTIONS",
+			headers{"Origin": "https://app.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "X.Org~Team, x.org"},
+			true,
+			headers{"Access-Control-Allow-Headers": "x.org~team"},
+		},
 		"the question of another":        {&exact, "OPTIONS", headers{"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}, false, headers{"Access-Control-Allow-Origin": "", "Access-Control-Allow-Methods": ""}},
 		"OPTIONS that asks nothing":      {&exact, "OPTIONS", headers{"Origin": "https://app.example"}, false, headers{"Access-Control-Allow-Methods": ""}},
 		"every page":                     {&all, "POST", headers{"Origin": "https://any.example"}, false, headers{"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Credentials": "", "Vary": ""}},

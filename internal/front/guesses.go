@@ -92,7 +92,11 @@ func (g *Guesses) Failed(remote string, now time.Time) {
 	if s.paid == nil {
 		s.paid = map[netip.Addr]time.Time{}
 	}
-	s.paid[who] = paid.Add(every)
+	// A minute at most: what was looked at side by side shuts an address out for no longer than one guess.
+	if paid = paid.Add(every); paid.After(now.Add(guessTime)) {
+		paid = now.Add(guessTime)
+	}
+	s.paid[who] = paid
 }
 
 // makeRoom forgets who has nothing to pay any more, and if that is nobody, who has least.

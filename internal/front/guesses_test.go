@@ -31,6 +31,8 @@ func TestGuesses(t *testing.T) {
 	wait(a, 10*time.Second)
 	wait("203.0.113.1:2000", 10*time.Second) // another connection
 	wait(b, 0)
+	fail("203.0.113.3:1000", 100) // side by side, before it was held off
+	wait("203.0.113.3:1000", 10*time.Second)
 	now = now.Add(10*time.Second - 1)
 	wait(a, 1)
 	now = now.Add(1)

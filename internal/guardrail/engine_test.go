@@ -57,6 +57,7 @@ var planted = []struct{ name, text, want string }{
 	{"jwt", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-_ x", "[SECRET] x"},
 	{"private key", "-----BEGIN RSA PRIVATE KEY-----\nMIIB\nAAAA==\n-----END RSA PRIVATE KEY-----", "[SECRET]"},
 	{"a password in a URL", "postgres://app:hunter22@db:5432/x", "postgres[SECRET]db:5432/x"},
+	{"a password without a user in a URL", "redis://:hunter22@cache:6379", "redis[SECRET]cache:6379"},
 	{"mathematics", "𝟒𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏", "[CARD]"},
 	{"no word's middle", "task-abcdefghijklmnopqrstuv", "task-abcdefghijklmnopqrstuv"},
 }

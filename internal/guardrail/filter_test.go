@@ -302,3 +302,43 @@ func TestToolDataIsWords(t *testing.T) {
 		t.Errorf("%q", d.texts)
 	}
 }
+
+// What a guard leaves in the texts without replacing them, or before it fails, is nobody's, of a request and of a window of an answer.
+func TestGuardThatLeavesSomething(t *testing.T) {
+	t.Parallel()
+	for name, g := range map[string]judge{
+		"allowed": func(_ context.Context, p *Passage) (Verdict, error) {
+			p.Texts[0].Value = []byte("x")
+			return Verdict{}, nil
+		},
+		"failed": func(_ context.Context, p *Passage) (Verdict, error) {
+			p.Texts[0].Value = []byte("x")
+			return Verdict{}, errors.New("down")
+		},
+		"failed, emptied": func(_ context.Context, p *Passage) (Verdict, error) {
+			p.Texts = nil
+			return Verdict{}, errors.New("down")
+		},
+		"emptied": func(_ context.Context, p *Passage) (Verdict, error) {
+			p.Texts = nil
+			return Verdict{Action: Replace}, nil
+		},
+		"more": func(_ context.Context, p *Passage) (Verdict, error) {
+			p.Texts = append(p.Texts, Text{})
+			p.Texts[0].Value = []byte("x")
+			return Verdict{Action: Replace}, nil
+		},
+	} {
+		s := &Set{ByName: map[string]*Named{"j": {Name: "j", OnRequest: true, OnResponse: true, FailOpen: true, Every: 1, Guard: g}}}
+		body := `{"messages":[{"content":"hello"}]}`
+		if out, err := watch(t, s, "j").Request(t.Context(), []byte(body)); err != nil || string(out) != body {
+			t.Errorf("%s: the request is %s %v", name, out, err)
+		}
+		r, err := told(watch(t, s, "j").Filter(t.Context()), []llm.Event{
+			{Kind: llm.Start}, {Kind: llm.PartStart, Head: &llm.Part{Kind: llm.Text}}, {Kind: llm.Delta, Text: []byte("hello")}, {Kind: llm.Finish, Stop: llm.EndTurn},
+		})
+		if err != nil || r.Choices[0].Content[0].Text != "hello" {
+			t.Errorf("%s: the answer is %s %v", name, shown(r), err)
+		}
+	}
+}

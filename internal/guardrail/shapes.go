@@ -33,7 +33,7 @@ var shapes = []shape{
 	{kind: "secret", expression: `\b(?:glpat-|gsk_|hf_|npm_|xai-|pplx-|dop_v1_|tvly-|pypi-)[A-Za-z0-9_\-]{20,}`, needs: []string{"glpat-", "gsk_", "hf_", "npm_", "xai-", "pplx-", "dop_v1_", "tvly-", "pypi-"}},
 	{kind: "secret", expression: `\beg_[A-Za-z0-9]{10}_[A-Za-z0-9]{20,}`, needs: []string{"eg_"}}, // this gateway's own
 	{kind: "secret", expression: `\b[Bb]earer [A-Za-z0-9._~+/\-]{16,}=*`, needs: []string{"earer "}},
-	{kind: "secret", expression: `://[^\s/:@"'<>]{1,64}:[^\s/:@"'<>]{3,128}@`, needs: []string{"://"}}, // a password in a URL
+	{kind: "secret", expression: `://[^\s/:@"'<>]{0,64}:[^\s/:@"'<>]{3,128}@`, needs: []string{"://"}}, // a password in a URL
 }
 
 // Kinds are the names of what rules are ready for, in order.

@@ -212,14 +212,15 @@ func (w *Watch) check(ctx context.Context, g *Named, p *Passage) error {
 	}
 	p.Texts = slices.Clone(texts)
 	v, err := g.Guard.Check(ctx, p)
-	if err != nil || len(p.Texts) != len(texts) {
+	said := p.Texts
+	if p.Texts = texts; err != nil || len(said) != len(texts) {
 		return w.failed(g, p.Phase, err)
 	}
 	if v.Action == Replace {
 		same := true
 		for i := range texts {
-			same = same && bytes.Equal(p.Texts[i].Value, was[i])
-			texts[i].Value = p.Texts[i].Value
+			same = same && bytes.Equal(said[i].Value, was[i])
+			texts[i].Value = said[i].Value
 		}
 		if same {
 			v.Action = Allow

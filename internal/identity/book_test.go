@@ -321,7 +321,7 @@ func TestOneNameIsOneCaller(t *testing.T) {
 func TestWhatAPrincipalMay(t *testing.T) {
 	t.Parallel()
 	var nobody *Principal
-	if !nobody.MayUse("x") || !nobody.MayTake(Passthrough) || !nobody.MayComeFrom(netip.Addr{}) || nobody.Picky() || nobody.Placed() || nobody.Bound() != nil || nobody.Ticket("a") != "" || !nobody.LastUsed().IsZero() {
+	if !nobody.MayUse("x") || !nobody.MayTake(Passthrough) || !nobody.MayComeFrom(netip.Addr{}) || nobody.Picky() || nobody.Placed() || nobody.Bound() != nil || nobody.Ticket(upload1) != "" || !nobody.LastUsed().IsZero() {
 		t.Error("without keys everybody may do everything")
 	}
 	p := &Principal{Routes: []string{"chat", "models"}, Sources: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}}
@@ -351,20 +351,23 @@ func TestWhatAPrincipalMay(t *testing.T) {
 	}
 }
 
+// Addresses of uploads under way.
+const upload1, upload2 = "a/upload/v1beta/files?upload_id=1", "a/upload/v1beta/files?upload_id=2"
+
 func TestTickets(t *testing.T) {
 	t.Parallel()
 	b, r, key := desk(t)
 	who, _ := b.Find(key, start)
-	ticket, own := who.Ticket("a/1"), b.Named("ci").Ticket("a/1")
-	if h := b.Holder(ticket, "a/1", start); h != who {
+	ticket, own := who.Ticket(upload1), b.Named("ci").Ticket(upload1)
+	if h := b.Holder(ticket, upload1, start); h != who {
 		t.Errorf("the holder of a ticket is %v", h)
 	}
-	if h := b.Holder(own, "a/1", start); h == nil || h.Name != "ci" {
+	if h := b.Holder(own, upload1, start); h == nil || h.Name != "ci" {
 		t.Errorf("the holder of the other is %v", h)
 	}
 	for name, h := range map[string]*Principal{
-		"another address": b.Holder(ticket, "a/2", start), "cut": b.Holder(ticket[:20], "a/1", start), "none": b.Holder("", "a/1", start),
-		"expired": b.Holder(ticket, "a/1", start.Add(time.Hour)), "mixed": b.Holder(ticket[:11]+own[11:], "a/1", start),
+		"another address": b.Holder(ticket, upload2, start), "cut": b.Holder(ticket[:20], upload1, start), "none": b.Holder("", upload1, start),
+		"expired": b.Holder(ticket, upload1, start.Add(time.Hour)), "mixed": b.Holder(ticket[:11]+own[11:], upload1, start),
 	} {
 		if h != nil {
 			t.Errorf("%s: %v", name, h)
@@ -372,16 +375,16 @@ func TestTickets(t *testing.T) {
 	}
 	turned, _ := r.rotated(time.Minute, "", "", start)
 	b.Hear(turned)
-	if b.Holder(ticket, "a/1", start.Add(time.Minute-1)) == nil || b.Holder(ticket, "a/1", start.Add(time.Minute)) != nil {
+	if b.Holder(ticket, upload1, start.Add(time.Minute-1)) == nil || b.Holder(ticket, upload1, start.Add(time.Minute)) != nil {
 		t.Error("a ticket of a key that was replaced is good as long as the key is")
 	}
 	again := NewBook() // another process of the fleet
 	again.Hear(turned)
-	if again.Holder(ticket, "a/1", start) == nil {
+	if again.Holder(ticket, upload1, start) == nil {
 		t.Error("a ticket is of no use elsewhere")
 	}
 	b.Hear(turned.revoked("", "", start))
-	if b.Holder(ticket, "a/1", start) != nil {
+	if b.Holder(ticket, upload1, start) != nil {
 		t.Error("a ticket outlives its key")
 	}
 }
@@ -436,5 +439,30 @@ func BenchmarkFind(b *testing.B) {
 				book.Find(presented, start)
 			}
 		})
+	}
+}
+
+// Who reads the store has what tickets are signed with. They are good for nothing that he can name: only for an upload whose id its provider told to who began it.
+func TestTicketsOfWhoReadsTheStore(t *testing.T) {
+	t.Parallel()
+	b, r, _ := desk(t)
+	stolen, ok := DecodeRecord(r.Version, r.Encode())
+	if !ok {
+		t.Fatal("the record is not read")
+	}
+	s := sealOf(stolen.Hashes[0].Sum[:])
+	if b.Holder(s.ticket(upload1), upload1, start) == nil {
+		t.Fatal("it is not how tickets are made")
+	}
+	for _, address := range []string{
+		"a/v1/chat/completions?", "a/v1/chat/completions?upload_id=1", "a/v1beta/models/m:generateContent?x=/upload/&upload_id=1", "a/upload/v1beta/files?", "a/upload/v1beta/files",
+		"a/upload/v1beta/files?upload_id=", "a/upload/v1beta/files?x=upload_id=1", "a/upload/v1beta/files?upload_id=1;x", "a/uploads?upload_id=1", "a/v1/upload/x?upload_id=1", "upload/x?upload_id=1", "upload?upload_id=1", "",
+	} {
+		if h := b.Holder(s.ticket(address), address, start); h != nil {
+			t.Errorf("%s may be used as %s", address, h.Name)
+		}
+		if ticket := b.Named("night").Ticket(address); ticket != "" {
+			t.Errorf("%s gets a ticket", address)
+		}
 	}
 }

@@ -171,3 +171,36 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
+
+// What may be said of a key can be kept: a record that nobody can read again would be a key that is lost.
+func TestTermsThatAreTakenAreKept(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Terms){
+		"a part of a billionth of a dollar":             func(s *Terms) { s.Budgets = []BudgetTerms{{USD: 1e-10, Per: "day", Mode: modeBlock}} },
+		"a part of a billionth of a dollar, and tokens": func(s *Terms) { s.Budgets = []BudgetTerms{{USD: 1e-10, Tokens: 5, Per: "day", Mode: modeBlock}} },
+		"a billionth of a dollar":                       func(s *Terms) { s.Budgets = []BudgetTerms{{USD: 1e-9, Per: "day", Mode: modeBlock}} },
+		"an end in the year 10000, in UTC":              func(s *Terms) { s.Expires = "9999-12-31T23:59:59-14:00" },
+		"an end before the first year, in UTC":          func(s *Terms) { s.Expires = "0000-01-01T00:00:00+14:00" },
+		"an end that looks like none":                   func(s *Terms) { s.Expires = "0001-01-01T00:00:00Z" },
+		"the last end":                                  func(s *Terms) { s.Expires = "9999-12-31T23:59:59Z" },
+	} {
+		s := Terms{Name: "night"}
+		change(&s)
+		p, err := s.Principal()
+		if err != nil {
+			continue
+		}
+		if (s.Expires != "") == p.Expires.IsZero() {
+			t.Errorf("%s: it ends %v", name, p.Expires)
+		}
+		for i, b := range p.Budgets {
+			if (b.Nano > 0) != (s.Budgets[i].USD > 0) {
+				t.Errorf("%s: a budget of %d", name, b.Nano)
+			}
+		}
+		r, _ := newRecord(p, "ada", start)
+		if _, ok := DecodeRecord(r.Version, r.Encode()); !ok {
+			t.Errorf("%s: it is not read: %s", name, r.Encode())
+		}
+	}
+}

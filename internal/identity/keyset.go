@@ -18,6 +18,8 @@ const (
 	// keysFresh is how old keys may become before they are read anew, beside requests; keysStale how old they may become where that fails: a key
 	// that its issuer has withdrawn is not trusted for ever.
 	keysFresh, keysStale = 15 * time.Minute, 24 * time.Hour
+	// keysOld is how old they are when a request waits for newer ones: nobody asked meanwhile, and one of them may be withdrawn. With looksGood it is half an hour.
+	keysOld = 25 * time.Minute
 	// keysPause is how long an issuer is left alone, whatever keys tokens name.
 	keysPause = 10 * time.Second
 	// fetchBound is how long reading its keys may take; that of a request is shorter.
@@ -46,6 +48,7 @@ type keySet struct {
 
 	mu      sync.Mutex // guards what follows
 	tried   time.Time
+	failed  time.Time     // when the last one failed; zero: it did not
 	reading chan struct{} // closed when it ends; nil: none is under way
 }
 
@@ -71,21 +74,35 @@ func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	if len(signed.Signatures) != 1 {
 		return nil, errUnsigned
 	}
-	if payload, ok := s.check(signed); ok {
-		if time.Since(s.keys.Load().at) > keysFresh {
+	payload, good := s.check(signed)
+	if good {
+		switch age := time.Since(s.keys.Load().at); {
+		case age <= keysFresh:
+			return payload, nil
+		case age <= keysOld, s.fails():
 			s.read()
+			return payload, nil
 		}
-		return payload, nil
 	}
 	select { // the issuer may have others by now
 	case <-s.read():
 	case <-ctx.Done():
+		if good {
+			return payload, nil // an issuer that is away keeps nobody out for a day
+		}
 		return nil, ctx.Err()
 	}
-	if payload, ok := s.check(signed); ok {
+	if payload, good = s.check(signed); good {
 		return payload, nil
 	}
 	return nil, errUnsigned
+}
+
+// fails says whether the keys could not be read a moment ago: then nobody waits for them.
+func (s *keySet) fails() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.failed.IsZero() && time.Since(s.failed) < keysFresh
 }
 
 // check tries the key that a token names, or all if it names none.
@@ -124,10 +141,14 @@ func (s *keySet) read() <-chan struct{} {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), fetchBound)
 		defer cancel()
-		if keys, err := s.get(ctx); err == nil {
+		keys, err := s.get(ctx)
+		if err == nil {
 			s.keys.Store(&readKeys{keys, time.Now()})
 		}
 		s.mu.Lock()
+		if s.failed = (time.Time{}); err != nil {
+			s.failed = time.Now()
+		}
 		s.reading = nil
 		s.mu.Unlock()
 		close(done)

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,7 @@ func (r *Registry) keep(ctx context.Context, rec Record) (stands Record, mine bo
 		}
 	}
 	r.book.Hear(stands)
-	return stands, stands.Version == rec.Version && stands.Salt == rec.Salt && stands.Hashes == rec.Hashes && stands.Changed.Equal(rec.Changed) && stands.ChangedBy == rec.ChangedBy, nil
+	return stands, stands.Version == rec.Version && bytes.Equal(stands.Encode(), rec.Encode()), nil
 }
 
 // tries is how often a change is made anew where somebody else made one meanwhile.

@@ -81,7 +81,7 @@ func TestTicketsDuringChanges(t *testing.T) {
 	b.Configure(own, nil)
 	r, _ := newRecord(Principal{Name: "made"}, "ops", now)
 	b.Hear(r)
-	tickets := []string{b.Named("own").Ticket("/up"), b.Named("made").Ticket("/up")}
+	tickets := []string{b.Named("own").Ticket(upload1), b.Named("made").Ticket(upload1)}
 	stop, missed := make(chan struct{}), make([]int, 2)
 	var wg sync.WaitGroup
 	for i, ticket := range tickets {
@@ -92,7 +92,7 @@ func TestTicketsDuringChanges(t *testing.T) {
 					return
 				default:
 				}
-				if b.Holder(ticket, "/up", now) == nil {
+				if b.Holder(ticket, upload1, now) == nil {
 					missed[i]++
 				}
 			}
@@ -111,8 +111,54 @@ func TestTicketsDuringChanges(t *testing.T) {
 	b.Configure(nil, nil)
 	b.Hear(r.revoked("ops", "", now))
 	for i, ticket := range tickets {
-		if b.Holder(ticket, "/up", now) != nil {
+		if b.Holder(ticket, upload1, now) != nil {
 			t.Errorf("ticket %d outlives its key", i)
 		}
 	}
+}
+
+// Also where nobody asked for hours, a key that was withdrawn meanwhile lets nobody in. An issuer that is mute then keeps requests for two seconds, and only until it is known to be.
+func TestWithdrawnKeyAfterAPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAuthority(t, "k1", "k2")
+		b := trusting(a.fetch)
+		token := func(key, id string) string {
+			return a.sign(key, claims(map[string]any{"exp": time.Now().Add(1000 * time.Hour).Unix(), "jti": id}))
+		}
+		old, other := token("k1", "1"), token("k2", "2")
+		for _, tt := range []string{old, other} {
+			if _, v := present(b, tt); v != Welcome {
+				t.Fatal(v)
+			}
+		}
+		a.mu.Lock()
+		delete(a.keys, "k1")
+		a.mu.Unlock()
+		time.Sleep(3 * time.Hour)
+		if _, v := present(b, old); v != Unknown {
+			t.Errorf("hours after its key was withdrawn: %v", v)
+		}
+		if _, v := present(b, other); v != Welcome {
+			t.Errorf("of the key that stays: %v", v)
+		}
+		a.slow.Store(int64(time.Hour))
+		time.Sleep(3 * time.Hour)
+		waits := func(token string) time.Duration {
+			began := time.Now()
+			if _, v := present(b, token); v != Welcome {
+				t.Errorf("while its issuer is mute: %v", v)
+			}
+			return time.Since(began)
+		}
+		fresh := []string{token("k2", "3"), token("k2", "4")}
+		if d := waits(fresh[0]); d != issuerWait {
+			t.Errorf("the first waits for %s", d)
+		}
+		time.Sleep(fetchBound)
+		if d := waits(fresh[1]); d != 0 {
+			t.Errorf("one after it is known to be mute waits for %s", d)
+		}
+		time.Sleep(fetchBound)
+	})
 }

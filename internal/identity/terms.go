@@ -113,7 +113,7 @@ func (t *Terms) words(p *Principal) *Mistake {
 	}
 	if t.Expires != "" {
 		at, err := ParseMoment(t.Expires)
-		if err != nil || at.Year() > 9999 {
+		if err != nil || at.UTC().Year() < 1970 || at.UTC().Year() > 9999 {
 			return mistake("expires_at", "expires_at must be a day such as 2027-01-31, which counts to its end (UTC), or a time such as 2027-01-31T18:00:00Z")
 		}
 		p.Expires = at.UTC().Truncate(time.Millisecond)
@@ -216,6 +216,8 @@ func (b *BudgetTerms) budget() (q quota.Budget, m *Mistake) {
 		return q, mistake("budgets.per", "there is no period %q; it is hour, day, week or month", b.Per)
 	case !(b.USD >= 0 && b.USD <= MaxUSD): // NaN is neither
 		return q, mistake("budgets.usd", "usd must be a number from 0 to %g", MaxUSD)
+	case b.USD > 0 && math.Round(b.USD*1e9) == 0: // which would be no bound
+		return q, mistake("budgets.usd", "usd must be at least a billionth of a dollar, or 0, which is no bound")
 	case b.Tokens < 0 || b.Tokens > MaxLimit:
 		return q, mistake("budgets.tokens", "tokens must be a whole number from 0 to %d", int64(MaxLimit))
 	case b.USD == 0 && b.Tokens == 0:

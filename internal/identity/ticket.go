@@ -4,11 +4,14 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
+	"net/url"
+	"strings"
 	"time"
 )
 
 // A ticket lets who has it use one address as the holder of a key does, where an SDK sends no key. It is good for as long as the key is, on every gateway that has the key.
-// It begins with a number by which its holder is found: without one, all keys would have to be tried.
+// It begins with a number by which its holder is found: without one, all keys would have to be tried. What signs it is made of what is kept of a key, so that who reads the
+// store can make tickets of his own: they are good only for addresses that have a secret of their own.
 
 // seal is what tickets are signed with; made from what only those have who have the key, or its hash.
 type seal [32]byte
@@ -40,9 +43,17 @@ func (s *seal) ticket(address string) string {
 	return base64.RawURLEncoding.EncodeToString(append(number[:numberSize:numberSize], mark[:markSize]...))
 }
 
-// Ticket is one for an address; empty: the principal gives none.
+// unguessable says whether an address, which begins with the provider's name, is that of an upload under way: it has the id that the provider gave to who began it.
+func unguessable(address string) bool {
+	place, query, _ := strings.Cut(address, "?")
+	_, path, _ := strings.Cut(place, "/")
+	said, err := url.ParseQuery(query)
+	return err == nil && strings.HasPrefix(path, "upload/") && said.Get("upload_id") != ""
+}
+
+// Ticket is one for the address of an upload under way; empty: the principal gives none, or it is another address.
 func (p *Principal) Ticket(address string) string {
-	if p == nil || p.seals[0] == (seal{}) {
+	if p == nil || p.seals[0] == (seal{}) || !unguessable(address) {
 		return ""
 	}
 	return p.seals[0].ticket(address)
@@ -51,7 +62,7 @@ func (p *Principal) Ticket(address string) string {
 // Holder is whose ticket for an address it is; nil: nobody's whose key is still good.
 func (b *Book) Holder(ticket, address string, now time.Time) *Principal {
 	raw, err := base64.RawURLEncoding.DecodeString(ticket)
-	if err != nil || len(raw) != numberSize+markSize {
+	if err != nil || len(raw) != numberSize+markSize || !unguessable(address) {
 		return nil
 	}
 	v, ok := b.tickets.Load(binary.BigEndian.Uint64(raw))

@@ -129,7 +129,7 @@ func TestTokens(t *testing.T) {
 		b := trusting(a.fetch)
 		who, v := present(b, a.sign("k1", claims(nil)))
 		if v != Welcome || who.Name != "sso:ada" || who.Team != "core" || strings.Join(who.Models, ",") != "fast" || strings.Join(who.Bound(), ",") != "eu" ||
-			!who.MayTake(Chat) || who.MayTake(Models) || who.Ticket("x") != "" || who.Labels["by"] != "token" {
+			!who.MayTake(Chat) || who.MayTake(Models) || who.Ticket(upload1) != "" || who.Labels["by"] != "token" {
 			t.Fatalf("%v %+v", v, who)
 		}
 		asked := a.asked.Load()

@@ -29,6 +29,10 @@ func (c *conversion) bifrost() {
 		b.spread(name)
 	}
 	b.governance(gov)
+	if len(gov.get("virtual_keys").list()) > 0 && len(b.keys) == 0 { // nobody is let in for that
+		b.top.find("auth").set("mode", text("keys"))
+		b.general(Hand, "no virtual key is carried over: make keys with evergate keys create")
+	}
 	b.carry(c.root.get("$schema"), c.root.get("version"))
 	watch := "use metrics, traces and alerts in their place (docs/observability.md)"
 	for _, n := range c.root.get("plugins").list() {
@@ -249,11 +253,13 @@ func (b *bifrost) endpoint(name string, k kind, key, base *node) *provider {
 		} else if isNew && !base.set() {
 			p.base = b.use(b.free(envName(p.name+"_BASE_URL")), "", sampleURL)
 		}
-		if id := azure.get("client_id"); id.set() {
+		if id, secret := azure.get("client_id"), azure.get("client_secret"); id.set() && !secret.set() {
+			b.hand(id, "stands without a client_secret: say entra of the provider %s, or its key", p.name)
+		} else if id.set() {
 			e := m.find("entra")
 			e.set("tenant_id", b.word(azure.get("tenant_id"), sampleWord))
 			e.set("client_id", b.word(id, sampleWord))
-			e.set("client_secret", b.secret(azure.get("client_secret"), p.name+"_CLIENT_SECRET"))
+			e.set("client_secret", b.secret(secret, p.name+"_CLIENT_SECRET"))
 			p.keyless = true
 		}
 	case "vertex":
@@ -273,10 +279,12 @@ func (b *bifrost) endpoint(name string, k kind, key, base *node) *provider {
 		} else {
 			m.set("region", b.use("AWS_REGION", "", "us-east-1"))
 		}
-		if id := bedrock.get("access_key"); id.set() {
+		if id, secret := bedrock.get("access_key"), bedrock.get("secret_key"); id.set() && !secret.set() {
+			b.hand(id, "stands without a secret_key: say aws of the provider %s, or have AWS's default chain know the account", p.name)
+		} else if id.set() {
 			aws := m.find("aws")
 			aws.set("access_key_id", b.secret(id, p.name+"_AWS_ACCESS_KEY_ID"))
-			aws.setIf("secret_access_key", b.secret(bedrock.get("secret_key"), p.name+"_AWS_SECRET_ACCESS_KEY"))
+			aws.setIf("secret_access_key", b.secret(secret, p.name+"_AWS_SECRET_ACCESS_KEY"))
 			if s := bedrock.get("session_token"); s.set() {
 				aws.set("session_token", b.secret(s, p.name+"_AWS_SESSION_TOKEN"))
 			}

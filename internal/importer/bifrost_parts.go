@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -165,6 +166,10 @@ func (b *bifrost) virtualKey(k, gov *node) {
 		b.leave(k, "is not active")
 		return
 	}
+	if configs := k.get("provider_configs").list(); len(configs) > 0 && !slices.ContainsFunc(configs, b.servable) {
+		b.told(k, Hand, left, "may use no provider but ones that are left out, and as a key without providers it could use all: make one by hand")
+		return
+	}
 	name := first(k.get("name"), k.get("id")).str()
 	var value raw
 	if v := k.get("value"); v.set() {
@@ -186,6 +191,12 @@ func (b *bifrost) virtualKey(k, gov *node) {
 	b.access(key, k)
 	b.terms(&key.settings, k, gov, "virtual_key_id")
 	b.why(k, map[string]string{"description": "nothing shows it", "mcp_configs": "Evergate is no gateway for MCP servers", "calendar_aligned": "budgets are the calendar's", "config_hash": "nothing refers to it", "team_id": "names no team of the file", "customer_id": "names no customer of the file"})
+}
+
+// servable says whether a virtual key's part names a provider that there is here, or all.
+func (b *bifrost) servable(config *node) bool {
+	name := config.get("provider").str()
+	return name == "*" || len(b.known[name]) > 0
 }
 
 // access carries which providers and models a key may use.

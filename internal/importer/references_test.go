@@ -77,3 +77,43 @@ model_list:
 		}
 	}
 }
+
+// Credentials of which the secret is missing are left to be written by hand.
+func TestCredentialsWithoutTheirSecret(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, format, text, says string }{
+		{"litellm", "litellm", "model_list: [{model_name: m, litellm_params: {model: azure/gpt-4o, api_base: 'https://x.openai.azure.com', tenant_id: t, client_id: os.environ/CLIENT, azure_ad_token: os.environ/AD_TOKEN}}]", "client_id: stands without a client_secret"},
+		{"bifrost azure", "bifrost", `{"providers":{"azure":{"keys":[{"name":"k","value":"env.AZURE_KEY","models":["gpt-4o"],"azure_key_config":{"endpoint":"https://x.openai.azure.com","tenant_id":"t","client_id":"env.CLIENT"}}]}}}`, "client_id: stands without a client_secret"},
+		{"bifrost bedrock", "bifrost", `{"providers":{"bedrock":{"keys":[{"name":"k","models":["m"],"bedrock_key_config":{"region":"us-east-1","access_key":"env.ACCESS"}}]}}}`, "access_key: stands without a secret_key"},
+	} {
+		result, err := Convert(Source{Format: tt.format, Name: "x", Data: []byte(tt.text)})
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if report := result.Report.Text(); !strings.Contains(report, tt.says) || strings.Contains(string(result.YAML), "entra") || strings.Contains(string(result.YAML), "aws") {
+			t.Errorf("%s: %s\n%s", tt.name, report, result.YAML)
+		}
+	}
+}
+
+// A caller's key never may more than in the source: one whose providers are all left out is left out with them, and if no key is left, nobody is let in.
+func TestKeyOfProvidersThatAreLeftOut(t *testing.T) {
+	t.Parallel()
+	const head = `{"providers":{"openai":{"keys":[{"name":"k","value":"env.OPENAI_KEY","models":["*"]}]},"nobody":{"keys":[{"name":"n","value":"env.N"}]}},"governance":{"virtual_keys":[`
+	const narrow = `{"id":"1","name":"narrow","value":"env.VK1","provider_configs":[{"provider":"nobody","allowed_models":["*"]}]}`
+	for _, tt := range []struct{ name, keys, has, lacks string }{
+		{"beside another", narrow + `,{"id":"2","name":"both","value":"env.VK2","provider_configs":[{"provider":"nobody"},{"provider":"openai"}]}`, "providers: [openai]", "narrow"},
+		{"all of them", `{"id":"3","name":"any","value":"env.VK3","provider_configs":[{"provider":"*"}]}`, "any", "providers: ["},
+		{"alone", narrow, "mode: keys", "narrow"},
+	} {
+		result, err := Convert(Source{Format: "bifrost", Name: "x", Data: []byte(head + tt.keys + `]}}`)})
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if got := string(result.YAML); !strings.Contains(got, tt.has) || strings.Contains(got, tt.lacks) || strings.Contains(tt.keys, "narrow") && !strings.Contains(result.Report.Text(), "make one by hand") {
+			t.Errorf("%s: %s\n%s", tt.name, result.Report.Text(), got)
+		}
+	}
+}

@@ -19,8 +19,12 @@ import (
 	"evergate/internal/guardrail"
 )
 
-// maxReply is how long a verdict may be, beyond what was sent, in bytes.
-const maxReply = 1 << 20
+const (
+	// maxReply is how long a verdict may be, beyond the texts in it, in bytes.
+	maxReply = 1 << 20
+	// escaped is how many bytes of JSON one byte of a text may become: \u0001.
+	escaped = 6
+)
 
 // Options say where a service is.
 type Options struct {
@@ -64,7 +68,9 @@ type part struct {
 type answer struct {
 	Action string `json:"action"`
 	Reason string `json:"reason"`
-	Parts  []part `json:"parts"`
+	Parts  []struct {
+		Text *string `json:"text"` // nil: it says none
+	} `json:"parts"`
 }
 
 // Check implements [guardrail.Guard]. Words and arguments are asked about; where there are none, nobody is.
@@ -90,7 +96,7 @@ func (h *Hook) Check(ctx context.Context, p *guardrail.Passage) (guardrail.Verdi
 	if len(at) == 0 {
 		return guardrail.Verdict{}, nil
 	}
-	a, err := h.ask(ctx, &q, maxReply+2*size)
+	a, err := h.ask(ctx, &q, maxReply+escaped*size)
 	if err != nil {
 		return guardrail.Verdict{}, err
 	}
@@ -106,8 +112,13 @@ func (h *Hook) Check(ctx context.Context, p *guardrail.Passage) (guardrail.Verdi
 	if len(a.Parts) != len(at) {
 		return guardrail.Verdict{}, fmt.Errorf("its answer has %d parts for the %d that it was asked about", len(a.Parts), len(at))
 	}
+	for k := range a.Parts {
+		if a.Parts[k].Text == nil {
+			return guardrail.Verdict{}, fmt.Errorf("part %d of its answer has no text", k+1)
+		}
+	}
 	for k, i := range at {
-		p.Texts[i].Value = []byte(a.Parts[k].Text)
+		p.Texts[i].Value = []byte(*a.Parts[k].Text)
 	}
 	return guardrail.Verdict{Action: guardrail.Replace}, nil
 }

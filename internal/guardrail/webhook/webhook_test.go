@@ -73,6 +73,8 @@ func TestVerdicts(t *testing.T) {
 		{"block", `{"action":"block","reason":"no"}`, 200, guardrail.Block, "hello", ""},
 		{"replace", `{"action":"replace","parts":[{"text":"bye"}]}`, 200, guardrail.Replace, "bye", ""},
 		{"too few parts", `{"action":"replace","parts":[]}`, 200, 0, "hello", "0 parts for the 1"},
+		{"a part without a text", `{"action":"replace","parts":[{"kind":"text"}]}`, 200, 0, "hello", "part 1 of its answer has no text"},
+		{"an empty text", `{"action":"replace","parts":[{"text":""}]}`, 200, guardrail.Replace, "", ""},
 		{"no action", `{}`, 200, 0, "hello", "none of allow"},
 		{"no JSON", `<html>`, 200, 0, "hello", "not JSON"},
 		{"an error", `secret words`, 500, 0, "hello", "it answered 500"},
@@ -155,4 +157,17 @@ func FuzzVerdict(f *testing.F) {
 			t.Fatalf("%q is %v", said, fmt.Sprint(a))
 		}
 	})
+}
+
+// A service may write each character as an escape, as many libraries do beyond ASCII.
+func TestEscapedVerdict(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("д", 700_000)
+	h := New(Options{URL: "http://judge/", Client: service(func(*http.Request) (*http.Response, error) {
+		return says(200, `{"action":"replace","parts":[{"text":"`+strings.Repeat(`\u0434`, 700_000)+`"}]}`), nil
+	})})
+	p := passage(text)
+	if v, err := h.Check(t.Context(), p); err != nil || v.Action != guardrail.Replace || string(p.Texts[0].Value) != text {
+		t.Errorf("%v %v", v, err)
+	}
 }
