@@ -100,7 +100,7 @@ func TestExplainAsksTheGateway(t *testing.T) {
 		{explainCmd{Model: "a/m"}, `A request for "a/m" goes to a/m.`},
 		{explainCmd{ID: "mine"}, "It failed: connect after "},
 		{explainCmd{ID: "mine", JSON: true}, `"candidates":[{"provider":"a"`},
-		{explainCmd{ID: "yours"}, "no request of this id is remembered"},
+		{explainCmd{ID: "yours"}, "no request of this id is kept"},
 		{explainCmd{Model: "a/m", Dialect: "chatt"}, `did you mean "chat"?`},
 	} {
 		var out bytes.Buffer

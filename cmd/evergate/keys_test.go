@@ -51,7 +51,7 @@ func TestKeysCommand(t *testing.T) {
 		{"show", "show a/b", madeKey + "}", "GET /admin/v1/keys/a%2Fb ", "budget             $10 and 5 tokens a month (UTC), block\n", "", ""},
 		{"change", "change night --models fast --reason why", madeKey + "}", `PATCH /admin/v1/keys/night {"models":["fast"],"reason":"why"}`, "label a", "", ""},
 		{"revoke", "revoke night --reason leaked --json", madeKey + "}", `DELETE /admin/v1/keys/night {"reason":"leaked"}`, madeKey + "}\n", "", ""},
-		{"a refusal", "create night", "", `POST /admin/v1/keys {"name":"night"}`, "", "", "the name is taken"},
+		{"a refusal", "create night", "", `POST /admin/v1/keys {"name":"night"}`, "", "", "409 Conflict: \"the name is taken\"\n"},
 		{"no such action", "make night", "x", "", "", "", "there is no keys make"},
 		{"no name", "revoke", "x", "", "", "", "needs the name of a key"},
 		{"a name that is not asked for", "list night", "x", "", "", "", "takes no name"},
@@ -67,7 +67,7 @@ func TestKeysCommand(t *testing.T) {
 			}
 			var out, beside bytes.Buffer
 			err := c.Keys.run(t.Context(), &out, &beside)
-			if (err != nil) != (tt.wrong != "") || err != nil && !strings.Contains(err.Error(), tt.wrong) {
+			if (err != nil) != (tt.wrong != "") || err != nil && !strings.Contains(err.Error()+"\n", tt.wrong) {
 				t.Fatalf("error %v", err)
 			}
 			if was() != tt.said || !strings.Contains(out.String(), tt.out) || !strings.Contains(beside.String(), tt.beside) {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -59,8 +60,13 @@ func (k *requestsCmd) show(ctx context.Context, to io.Writer, t *tail, terminal 
 		from = t.from()
 	}
 	next := ""
+	var failed error // of a page after the first: those before it are shown all the same
 	for range tailPages {
 		text, err := k.fetch(ctx, goesOn, from, next)
+		if err != nil && next != "" {
+			failed = err
+			break
+		}
 		if err != nil {
 			return err
 		}
@@ -73,7 +79,7 @@ func (k *requestsCmd) show(ctx context.Context, to io.Writer, t *tail, terminal 
 			return err
 		}
 		if !goesOn {
-			t.first(names(rows), next != "")
+			t.first(names(rows), next)
 			fresh = rows
 			break
 		}
@@ -91,7 +97,7 @@ func (k *requestsCmd) show(ctx context.Context, to io.Writer, t *tail, terminal 
 		}
 	}
 	if k.JSON || len(rows) == 0 && goesOn {
-		return nil
+		return failed
 	}
-	return admin.RenderRequests(to, rows, time.Local, goesOn, terminal)
+	return errors.Join(failed, admin.RenderRequests(to, rows, time.Local, goesOn, terminal))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"time"
 
 	"evergate/internal/ledger"
@@ -21,15 +20,13 @@ type tail struct {
 	floor  string // rows below it are old, whenever they come
 }
 
-// first takes the first page; full: it has as many rows as were asked for, and there may be older ones.
-func (t *tail) first(rows []string, full bool) {
+// first takes the first page; next is where it goes on, with what is old; empty: nowhere.
+func (t *tail) first(rows []string, next string) {
 	t.seen = map[string]bool{}
 	for _, row := range rows {
 		t.take(row)
 	}
-	if full && len(rows) > 0 {
-		t.floor = slices.Min(rows)
-	}
+	t.floor = next
 }
 
 // take says whether a row is new.
@@ -46,7 +43,8 @@ func (t *tail) take(row string) bool {
 func (t *tail) from() time.Time {
 	at, ok := ledger.Row(t.newest).At()
 	if !ok {
-		return time.Time{}
+		at, _ = ledger.Row(t.floor).At() // zero, if there is none
+		return at
 	}
 	at = at.Add(-lateness)
 	t.floor = max(t.floor, string(ledger.RowsFrom(at)))

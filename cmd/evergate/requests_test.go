@@ -85,7 +85,7 @@ func TestTail(t *testing.T) {
 		return string(ledger.RowsFrom(start.Add(time.Duration(seconds * float64(time.Second)))))
 	}
 	of := &tail{}
-	of.first([]string{at(3), at(1)}, true)
+	of.first([]string{at(3), at(1)}, at(1))
 	for _, c := range []struct {
 		row  string
 		want bool
@@ -96,5 +96,58 @@ func TestTail(t *testing.T) {
 	}
 	if !of.take(at(100)) || !of.from().Equal(start.Add(85*time.Second)) || len(of.seen) != 1 || of.take(at(84)) || !of.take(at(86)) {
 		t.Errorf("%+v", of)
+	}
+}
+
+// Where the first look found nothing in as many rows as a page looks at, what is older is not new at the second.
+func TestTailOfAFilterThatLetsNothingIn(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	cursor := string(ledger.RowsFrom(start))
+	old, fresh := string(ledger.RowsFrom(start.Add(-time.Hour))), string(ledger.RowsFrom(start.Add(time.Hour)))
+	looks := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch looks++; {
+		case looks == 1:
+			fmt.Fprintf(w, `{"requests":[],"next":%q,"dropped":0}`, cursor)
+		case r.URL.Query().Get("cursor") == "":
+			fmt.Fprintf(w, `{"requests":[{"row":%q,"asked":"fresh"}],"next":%q,"dropped":0}`, fresh, cursor)
+		default:
+			fmt.Fprintf(w, `{"requests":[{"row":%q,"asked":"old"}],"next":"","dropped":0}`, old)
+		}
+	}))
+	defer s.Close()
+	k, of := &requestsCmd{URL: s.URL, Limit: "20", Failed: true, Watch: true}, &tail{}
+	var out bytes.Buffer
+	for range 2 {
+		if err := k.show(t.Context(), &out, of, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := out.String(); !strings.Contains(text, "fresh") || strings.Contains(text, "old") {
+		t.Errorf("%s", text)
+	}
+}
+
+// A page that does not come takes nothing away of those before it.
+func TestTailOfAPageThatFails(t *testing.T) {
+	looks := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch looks++; {
+		case looks == 1:
+			fmt.Fprint(w, `{"requests":[],"next":"","dropped":0}`)
+		case r.URL.Query().Get("cursor") == "":
+			fmt.Fprint(w, `{"requests":[{"row":"02","asked":"fresh"}],"next":"02","dropped":0}`)
+		default:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer s.Close()
+	k, of := &requestsCmd{URL: s.URL, Limit: "20", Watch: true}, &tail{}
+	var out bytes.Buffer
+	if err := k.show(t.Context(), &out, of, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.show(t.Context(), &out, of, false); err == nil || !strings.Contains(out.String(), "fresh") {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }

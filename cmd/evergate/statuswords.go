@@ -21,7 +21,11 @@ func refused(url, status string, body []byte) error {
 	case reply.Error.Code == "forbidden":
 		return fmt.Errorf("%s refuses: %s", url, strconv.Quote(reply.Error.Message))
 	}
-	return fmt.Errorf("%s answered %s: %s; is it an Evergate gateway?", url, status, strconv.Quote(reply.Error.Message))
+	said := fmt.Sprintf("%s answered %s: %s", url, status, strconv.Quote(reply.Error.Message))
+	if reply.Error.Code == "" { // the gateway's own errors have one
+		said += "; is it an Evergate gateway?"
+	}
+	return errors.New(said)
 }
 
 // shown is the beginning of a text from elsewhere, fit for a terminal.

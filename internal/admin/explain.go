@@ -28,7 +28,7 @@ func (a *handler) explain(w http.ResponseWriter, r *http.Request) {
 			invalid("", "the body is larger than %d bytes, the limit of server.max_request_body", tooLarge.Limit).write(w)
 			return
 		}
-		invalid("", "the body ended early").write(w)
+		invalid("", "%s", unread(err)).write(w)
 		return
 	}
 	q.Body = body

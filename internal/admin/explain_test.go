@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"evergate/internal/explain"
@@ -69,6 +72,19 @@ func TestExplain(t *testing.T) {
 				t.Errorf("%+v", q)
 			}
 		})
+	}
+}
+
+// A body that does not come in time is not one that ended, nor one that is too large.
+func TestSlowBodies(t *testing.T) {
+	t.Parallel()
+	var q explain.Question
+	h := New(asking(&q), Options{})
+	for _, path := range []string{"explain", "simulate"} {
+		w := ask(h, "POST", "/admin/v1/"+path, body("{}"), func(r *http.Request) { r.Body = io.NopCloser(iotest.ErrReader(os.ErrDeadlineExceeded)) })
+		if w.Code != 400 || !strings.Contains(w.Body.String(), "too slowly") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
 	}
 }
 

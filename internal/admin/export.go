@@ -58,6 +58,9 @@ func (a *handler) export(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", exportTypes[format])
 	h.Set("Content-Disposition", `attachment; filename="`+name+format+`"`)
 	h.Set("Cache-Control", "no-store")
+	if r.Method == http.MethodHead { // whose answer has no rows
+		return
+	}
 	x := &exporting{w: w, control: http.NewResponseController(w), columns: columns, attempts: attempts, words: a.sources.Words, cells: make([]datum, len(columns))}
 	x.form = newExportForm(format, w, columns)
 	for {

@@ -339,6 +339,12 @@ func TestExportInPages(t *testing.T) {
 			}
 		}
 	}
+	p := &paged{Store: store}
+	s := sources()
+	s.Ledger = func() ledger.Store { return p }
+	if w := ask(New(s, Options{}), http.MethodHead, "/admin/v1/usage/export"); w.Code != http.StatusOK || w.Body.Len() != 0 || p.pages != 1 {
+		t.Errorf("HEAD: %d with %d bytes, for which %d pages were read", w.Code, w.Body.Len(), p.pages)
+	}
 	for path, param := range map[string]string{
 		"kind=all": "kind", "format=xml": "format", "from=yesterday": "from", "from=1h&to=2h": "to", "model=x": "model",
 	} {

@@ -119,7 +119,7 @@ func (a *handler) createKey(w http.ResponseWriter, r *http.Request) {
 func (a *handler) patchKey(w http.ResponseWriter, r *http.Request) {
 	text, wrong := readKeyBody(w, r)
 	var patch map[string]any
-	if wrong == nil && json.Unmarshal(text, &patch) != nil {
+	if wrong == nil && (json.Unmarshal(text, &patch) != nil || patch == nil) {
 		wrong = invalid("", `the body must be a JSON object with what is to change, such as {"models": ["fast"]}`)
 	}
 	reason := ""

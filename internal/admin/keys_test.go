@@ -205,6 +205,7 @@ func TestKeysRefuse(t *testing.T) {
 		"a patch of a revoked":    {"PATCH", "/gone", `{"owner":"x"}`, 409, "", "for ever"},
 		"a patch of the config's": {"PATCH", "/ci", `{"owner":"x"}`, 409, "", "one of the config"},
 		"a patch that is a list":  {"PATCH", "/night", `[]`, 400, "", "JSON object"},
+		"a patch of nothing":      {"PATCH", "/night", `null`, 400, "", "JSON object"},
 		"an overlap that is none": {"POST", "/night/rotate", `{"overlap":"long"}`, 400, "overlap", "duration"},
 		"an overlap of a year":    {"POST", "/night/rotate", `{"overlap":"8760h"}`, 400, "overlap", "90 days"},
 		"a rotation of a revoked": {"POST", "/gone/rotate", "", 409, "", "for ever"},

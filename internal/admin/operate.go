@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -67,6 +68,18 @@ func (a *handler) who(r *http.Request) string {
 		return from
 	}
 	return "holder of the admin token at " + from
+}
+
+// unread says why a body was not read to its end.
+func unread(err error) string {
+	tooLarge := (*http.MaxBytesError)(nil)
+	switch {
+	case errors.As(err, &tooLarge):
+		return "the body is too large"
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "the body came too slowly"
+	}
+	return "the body ended early"
 }
 
 // readBody reads a JSON object with these fields and no others from a request's body into what is given; an empty body leaves it as

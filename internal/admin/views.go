@@ -127,7 +127,7 @@ func (a *handler) simulate(w http.ResponseWriter, r *http.Request) {
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxScenario))
 	if err != nil {
-		invalid("", "the scenario cannot be read: at most %d KiB are", maxScenario>>10).write(w)
+		invalid("", "the scenario cannot be read: %s; at most %d KiB are", unread(err), maxScenario>>10).write(w)
 		return
 	}
 	if !a.playing.TryLock() {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"evergate/internal/testkit/servers"
 )
 
 // process is a program under test. Its output is kept and shown if the test fails.
@@ -50,6 +52,8 @@ func start(t *testing.T, env []string, argv ...string) *process {
 	}
 	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{}
+	servers.DieWithParent(p.cmd.SysProcAttr)
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

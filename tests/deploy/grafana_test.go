@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 )
@@ -168,5 +169,30 @@ func overlaps(t *testing.T, before []dashPanel, p *dashPanel) {
 		if b := o.GridPos; g.X < b.X+b.W && b.X < g.X+g.W && g.Y < b.Y+b.H && b.Y < g.Y+g.H {
 			t.Errorf("panels %q and %q cover each other", p.Title, o.Title)
 		}
+	}
+}
+
+// Counters are there from their first event on: where no request has failed yet, all were answered, and nothing is missing.
+func TestGrafanaBeforeTheFirstFailure(t *testing.T) {
+	var d dashboard
+	if err := json.Unmarshal([]byte(text(t, dashboardFile)), &d); err != nil {
+		t.Fatal(err)
+	}
+	s := newSeries()
+	s.load(t, `evergate_requests_total{job="evergate",instance="a",model="m",provider="p",code="200"}`, "0+10x60", time.Minute)
+	want := map[string]float64{"Availability": 1, "Rescued": 0}
+	for _, p := range d.Panels {
+		value, ok := want[p.Title]
+		if !ok {
+			continue
+		}
+		delete(want, p.Title)
+		expr := strings.NewReplacer("$job", ".*", "$instance", ".*", "$model", ".*").Replace(plain(p.Targets[0].Expr))
+		if got := s.query(t, expr, time.Hour); len(got) != 1 || got[0].F != value {
+			t.Errorf("%s is %v, want %v", p.Title, got, value)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("there is no panel for %v", want)
 	}
 }

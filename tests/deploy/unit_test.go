@@ -145,6 +145,11 @@ func TestUnitsCommandServesAndHandsOver(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
+		if pid, err := os.ReadFile(filepath.Join(dir, "run/evergate.pid")); err == nil { // of whoever took over from it
+			if second, err := strconv.Atoi(strings.TrimSpace(string(pid))); err == nil {
+				_ = syscall.Kill(second, syscall.SIGKILL)
+			}
+		}
 		if said, err := os.ReadFile(out.Name()); err == nil && t.Failed() {
 			t.Logf("it said:\n%s", said)
 		}

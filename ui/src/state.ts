@@ -1,6 +1,6 @@
 // What several pages show: the health of all providers. It is asked for once for all of them.
 import { signal } from '@preact/signals';
-import { admin, APIError, get, locked, token } from './api/client';
+import { admin, APIError, get, locked, there, token } from './api/client';
 import { listen, live, type Heard } from './api/live';
 import type { Entry, Health, Provider } from './api/types';
 import { announce } from './parts/announce';
@@ -10,14 +10,15 @@ export const health = signal<Health | undefined>(undefined);
 export const healthError = signal<APIError | undefined>(undefined);
 export const healthAt = signal(0);
 
-/** troubled says whether something of a provider wants looking at. */
+/** troubled says whether something of a provider wants looking at. One that is turned off is asked nothing. */
 export const troubled = (p: Provider): boolean =>
-  p.status !== 'healthy' ||
-  p.breaker.state !== 'closed' ||
-  !!p.breaker.operator ||
-  Object.values(p.breakers ?? {}).some((b) => b.state !== 'closed' || !!b.operator) ||
-  Object.values(p.credentials ?? {}).some((c) => c.state !== 'ok') ||
-  p.lockouts.length > 0;
+  !p.disabled &&
+  (p.status !== 'healthy' ||
+    p.breaker.state !== 'closed' ||
+    !!p.breaker.operator ||
+    Object.values(p.breakers ?? {}).some((b) => b.state !== 'closed' || !!b.operator) ||
+    Object.values(p.credentials ?? {}).some((c) => c.state !== 'ok') ||
+    p.lockouts.length > 0);
 
 const LEAST = 250; // ms between two looks
 const LOOK = 10_000; // ms after which it is looked at anyway
@@ -46,7 +47,7 @@ export function watchChanges(): () => void {
     try {
       if (!locked.value) {
         health.value = await get<Health>(admin(['health']));
-        healthAt.value = Date.now();
+        healthAt.value = there();
         healthError.value = undefined;
       }
     } catch (err) {

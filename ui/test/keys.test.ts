@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Key, UsageRow } from '../src/api/types';
-import { formOf, labelsOf, noKey, patchOf, share, termsOf, words } from '../src/words/keys';
-import { stack } from '../src/words/usage';
+import { badLabels, formOf, labelsOf, noKey, patchOf, share, termsOf, words } from '../src/words/keys';
+import { axis, stack } from '../src/words/usage';
 
 const key = {
   id: 'abc',
@@ -25,7 +25,7 @@ const key = {
 } as unknown as Key;
 
 test('a key goes through its form as it is', () => {
-  const { name, expires_at, ...terms } = termsOf(formOf(key), key.budgets ?? []);
+  const { name, expires_at, ...terms } = termsOf(formOf(key));
   assert.equal(name, 'ci');
   assert.equal(expires_at, undefined);
   assert.deepEqual(terms.labels, key.labels);
@@ -87,4 +87,52 @@ test('usage over time has every step, the largest groups, and the others as one'
       ['2 others', [1, 0, 1]],
     ],
   );
+});
+
+test('what nobody changed in the form is not in its patch', () => {
+  const commas = { ...key, labels: { note: 'a, b', app: 'x' }, models: ['a,b'] } as unknown as Key;
+  const patch = patchOf(commas, { ...formOf(commas), owner: 'grace' });
+  assert.equal(patch['owner'], 'grace');
+  assert.equal(patch['labels'], undefined);
+  assert.equal(patch['models'], undefined);
+  assert.deepEqual(patch['sources'], undefined);
+  assert.equal(badLabels(formOf(commas), commas), false);
+  assert.equal(badLabels({ ...formOf(commas), labels: 'a' }, commas), true);
+  assert.equal(badLabels({ ...noKey, labels: 'a' }), true);
+  assert.deepEqual(patchOf(key, { ...formOf(key), models: 'slow' })['models'], ['slow']);
+});
+
+test('a label may be called as what every object has', () => {
+  const k = { ...key, labels: { constructor: 'x', app: 'y' } } as unknown as Key;
+  assert.deepEqual(patchOf(k, { ...formOf(k), labels: 'app=y' })['labels'], { app: 'y', constructor: null });
+});
+
+test('a budget keeps when it warns, whichever is taken away before it', () => {
+  const two = {
+    ...key,
+    budgets: [
+      { ...key.budgets![0]!, warn: 0.5 },
+      { ...key.budgets![0]!, per: 'day', warn: 0 },
+    ],
+  } as Key;
+  const f = formOf(two);
+  const budgets = patchOf(two, { ...f, budgets: f.budgets.slice(1) })['budgets'] as { per: string; warn: number }[];
+  assert.deepEqual(
+    budgets.map((b) => [b.per, b.warn]),
+    [['day', 0]],
+  );
+});
+
+test('days of usage are those of UTC, wherever the page is looked at', () => {
+  const zone = process.env['TZ'];
+  process.env['TZ'] = 'America/New_York';
+  try {
+    const midnight = Date.UTC(2026, 0, 31);
+    assert.equal(axis(86_400_000, '720h')(midnight), '2026-01-31');
+    assert.equal(axis(3_600_000, '168h')(midnight), '2026-01-30 19:00');
+    assert.equal(axis(3_600_000, '24h')(midnight), '19:00');
+  } finally {
+    if (zone === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = zone;
+  }
 });

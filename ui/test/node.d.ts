@@ -13,3 +13,4 @@ declare module 'node:assert/strict' {
   };
   export default assert;
 }
+declare const process: { env: Record<string, string | undefined> };

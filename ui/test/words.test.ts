@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Request } from '../src/api/types';
-import { dialects, curl, type Ask } from '../src/words/dialects';
+import { dialects, curl, failure, type Ask } from '../src/words/dialects';
 import { matches } from '../src/words/matches';
 import { samples } from '../src/words/prometheus';
 import { shape, shapeWords, kinds } from '../src/words/shape';
@@ -109,4 +109,26 @@ test('every fault of the form says what it is', () => {
   assert.deepEqual(shape('cut_after', { ...form, latency: '' }), { cut_after: 1 });
   assert.deepEqual(shape('latency', form), { latency: '2s' });
   assert.equal(shapeWords(undefined), '');
+});
+
+test('an error within a stream is told in the words that it has', () => {
+  const said = 'the stream broke';
+  for (const e of [
+    { error: { message: said, code: 'x' } },
+    { type: 'error', error: { type: 'api_error', message: said } },
+    { type: 'response.failed', response: { error: { message: said } } },
+    { error: { code: 502, message: said, status: 'UNAVAILABLE' } },
+  ])
+    assert.equal(failure(e), said);
+  for (const none of [
+    undefined,
+    null,
+    3,
+    {},
+    { error: null },
+    { choices: [{ delta: { content: 'error' } }] },
+    { type: 'response.completed', response: { error: null } },
+  ])
+    assert.equal(failure(none), '');
+  assert.equal(failure({ error: {} }), 'The stream ended with an error.');
 });

@@ -24,6 +24,9 @@ export function logout(): void {
 /** skew is how far this machine's clock is behind the gateway's, in milliseconds; 0 as long as they agree within two seconds. */
 export const skew = signal(0);
 
+/** there is the time by the gateway's clock, which the whole page goes by. */
+export const there = (): number => Date.now() + skew.peek();
+
 /** APIError is a refusal of the admin API in its own words, or that it could not be reached (status 0). */
 export class APIError extends Error {
   constructor(

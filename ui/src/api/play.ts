@@ -1,7 +1,7 @@
 // Sends a request of the playground to the data plane and reads its answer as it comes. It goes without the admin token: it is what
 // any client would send.
 import { Splitter } from './sse';
-import type { Any, Ask, Dialect } from '../words/dialects';
+import { failure, type Any, type Ask, type Dialect } from '../words/dialects';
 
 export interface Played {
   status: number;
@@ -47,16 +47,13 @@ export async function play(d: Dialect, a: Ask, key: string, stop: AbortSignal, u
       const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
       if (done) break;
       raw += value;
-      const came = sse
-        ? splitter
-            .push(value)
-            .map((m) => d.piece(json(m.data)))
-            .join('')
-        : '';
+      const events = sse ? splitter.push(value).map((m) => json(m.data)) : [];
+      const came = events.map(d.piece).join('');
       change({
         raw: raw.length > RAW ? raw.slice(0, RAW) + '\n…' : raw,
         text: p.text + came,
         first: p.first ?? (came ? performance.now() - began : undefined),
+        error: p.error || events.map(failure).join(''),
       });
     }
     change({

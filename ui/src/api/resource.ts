@@ -1,13 +1,13 @@
 // What a page shows of the admin API, kept fresh: asked for anew every so often, and when the live feed says that it has changed.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { APIError, get, locked, token } from './client';
+import { APIError, get, locked, there, token } from './client';
 import { listen, type Heard } from './live';
 
 export interface Resource<T> {
   data: T | undefined;
   /** error is why the latest try failed; data is then what an earlier one gave. */
   error: APIError | undefined;
-  /** at is when data came, ms since 1970; 0: it has not yet. */
+  /** at is when data came, ms since 1970 by the gateway's clock; 0: it has not yet. */
   at: number;
   reload: () => void;
 }
@@ -20,6 +20,9 @@ export interface Freshness {
   /** least: ms between two looks, however many events come. */
   least?: number;
 }
+
+const AGAIN = 5_000; // ms after which a page tries again by itself
+const PASSING = [0, 429, 503]; // what may pass: no answer, no room, no store
 
 /** useResource asks for a path, as long as the component is there; undefined: not now. */
 export function useResource<T>(path: string | undefined, { every = 0, on, least = 300 }: Freshness = {}): Resource<T> {
@@ -50,11 +53,12 @@ export function useResource<T>(path: string | undefined, { every = 0, on, least 
       last = Date.now();
       try {
         const data = await get<T>(path, stop.signal);
-        if (!stop.signal.aborted) setState({ path, data, error: undefined, at: Date.now() });
+        if (!stop.signal.aborted) setState({ path, data, error: undefined, at: there() });
       } catch (err) {
         if (stop.signal.aborted) return;
         const error = err instanceof APIError ? err : new APIError(0, '', String(err));
         setState((s) => (s.path === path ? { ...s, error } : { path, data: undefined, error, at: 0 }));
+        if (PASSING.includes(error.status)) later(AGAIN);
       } finally {
         busy = false;
         if (again) {
@@ -63,13 +67,13 @@ export function useResource<T>(path: string | undefined, { every = 0, on, least 
         }
       }
     };
-    const later = (): void => {
+    const later = (wait = least): void => {
       soon ??= setTimeout(
         () => {
           soon = undefined;
           void now();
         },
-        Math.max(0, last + least - Date.now()),
+        Math.max(0, last + wait - Date.now()),
       );
     };
     look.current = () => void now();

@@ -203,8 +203,8 @@ function Shown({ f }: { f: FaultReport }) {
           <Figure label="Failed" value={count(c.failed)} tone={c.failed ? 'bad' : ''} />
           <Figure
             label="Time added"
-            value={c.added_ms === undefined ? dash : ms(c.requests ? c.added_ms / c.requests : 0)}
-            note="a request"
+            value={c.added_ms === undefined ? dash : ms(c.rescued ? c.added_ms / c.rescued : 0)}
+            note="a rescued request"
           />
         </dl>
       </Panel>

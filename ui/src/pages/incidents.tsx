@@ -1,5 +1,5 @@
 // Incidents: what guards did, put together from the first that blocked to the last that cleared, with the requests that were the cause.
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { admin, get } from '../api/client';
 import { useResource } from '../api/resource';
 import type { Entry } from '../api/types';
@@ -11,6 +11,7 @@ import { href, route, setQuery } from '../route';
 import { health } from '../state';
 import { ms, plural, spaced } from '../words/format';
 import { incidents, spells, type Incident } from '../words/incidents';
+import { extend, renew, type List } from '../words/pages';
 import { Entries, short } from './entries';
 
 const LIMIT = 500;
@@ -81,35 +82,32 @@ export function Incidents() {
 }
 
 function Flat({ a, path, audit }: { a: Answer; path: string; audit: boolean }) {
-  const [more, setMore] = useState<Entry[]>([]);
-  const [next, setNext] = useState<string>();
+  const [list, setList] = useState<List<Entry>>({ rows: a.entries, next: a.next, room: LIMIT });
   const [wrong, setWrong] = useState('');
-  const cursor = next ?? a.next;
-  const seen = new Set(a.entries.map((e) => e.row));
+  const cursor = list.next;
+  useEffect(() => setList((l) => renew(l, a.entries, a.next)), [a]);
+  const older = (): void => {
+    setList((l) => ({ ...l, room: l.rows.length + 2 * LIMIT })); // what comes meanwhile has room, too
+    void get<Answer>(`${path}&cursor=${encodeURIComponent(cursor)}`).then(
+      (b) => {
+        setList((l) => extend(l, cursor, b.entries, b.next));
+        setWrong('');
+      },
+      (err: unknown) => setWrong(err instanceof Error ? err.message : String(err)),
+    );
+  };
   return (
     <Panel
       title={audit ? 'Audit log' : 'Timeline'}
       note={audit ? 'Who did what, and why: orders on breakers, reloads, drills.' : undefined}
     >
       <Entries
-        entries={[...a.entries, ...more.filter((e) => !seen.has(e.row))]}
+        entries={list.rows}
         caption={audit ? 'Audit log' : 'Timeline'}
         empty={audit ? 'Nothing was done by hand in this time.' : 'Nothing happened in this time.'}
       />
       {cursor ? (
-        <button
-          type="button"
-          onClick={() =>
-            void get<Answer>(`${path}&cursor=${encodeURIComponent(cursor)}`).then(
-              (b) => {
-                setMore((m) => [...m, ...b.entries]);
-                setNext(b.next);
-                setWrong('');
-              },
-              (err: unknown) => setWrong(err instanceof Error ? err.message : String(err)),
-            )
-          }
-        >
+        <button type="button" onClick={older}>
           Older entries
         </button>
       ) : null}

@@ -5,7 +5,7 @@ import type { Key, NewKey } from '../api/types';
 import { announce } from '../parts/announce';
 import { Dialog } from '../parts/dialog';
 import { Choice, Input } from '../parts/field';
-import { formOf, labelsOf, noBudget, noKey, patchOf, termsOf, type BudgetForm, type KeyForm } from '../words/keys';
+import { badLabels as bad, formOf, noBudget, noKey, patchOf, termsOf, type BudgetForm, type KeyForm } from '../words/keys';
 
 export function KeyDialog({
   of,
@@ -27,7 +27,7 @@ export function KeyDialog({
   const set = (name: keyof KeyForm) => (value: string) => setF((was) => ({ ...was, [name]: value }));
   const budget = (i: number, change: Partial<BudgetForm>): void =>
     setF((was) => ({ ...was, budgets: was.budgets.map((b, n) => (n === i ? { ...b, ...change } : b)) }));
-  const badLabels = labelsOf(f.labels) === undefined ? 'Write name=value, with commas between.' : undefined;
+  const badLabels = bad(f, of) ? 'Write name=value, with commas between.' : undefined;
 
   const save = async (): Promise<void> => {
     setBusy(true);
@@ -69,7 +69,7 @@ export function KeyDialog({
             value={f.name}
             set={set('name')}
             required
-            maxLength={64}
+            maxLength={128}
             hint="it stays: reports know the key by it"
             error={at('name')}
           />

@@ -81,7 +81,7 @@ function Blocked() {
             <a href={href('providers', name)}>{name}</a>
             {p.disabled ? <Mark tone="quiet">disabled</Mark> : null}
             <Mark tone={breakerTone(p.breaker.state)}>{spaced(p.breaker.state)}</Mark>
-            {p.status === 'healthy' ? null : <Mark tone={discoveryTone(p.status)}>{p.status || 'not discovered'}</Mark>}
+            {p.status === 'healthy' || p.disabled ? null : <Mark tone={discoveryTone(p.status)}>{p.status || 'not discovered'}</Mark>}
             {cooling > 0 ? <Mark tone="warn">{plural(cooling, 'credential')} cooling down</Mark> : null}
             {p.lockouts.length > 0 ? <Mark tone="warn">{plural(p.lockouts.length, 'model')} locked out</Mark> : null}
           </li>

@@ -4,7 +4,7 @@ import { admin, get } from '../api/client';
 import { listen } from '../api/live';
 import { play, type Played } from '../api/play';
 import { useResource } from '../api/resource';
-import type { Config, FullRequest, Models, Request } from '../api/types';
+import type { Config, FullRequest, Keys, Models, Request } from '../api/types';
 import { Area, Check, Choice, Input } from '../parts/field';
 import { Facts, Page, Panel } from '../parts/panel';
 import { Mark, statusTone } from '../parts/text';
@@ -25,6 +25,7 @@ export function Playground() {
   const about = useResource<About>('about.json');
   const config = useResource<Config>(admin(['config']));
   const models = useResource<Models>(admin(['models']));
+  const keys = useResource<Keys>(admin(['keys'], { state: 'shadowed' })); // whether any are asked for, and as few of them as can be
   const q = route.value.query;
   const dialect = dialects.find((d) => d.word === q['dialect']) ?? dialects[0]!;
   const [plain, setPlain] = useState<string[]>([]);
@@ -40,7 +41,7 @@ export function Playground() {
   const stop = useRef<AbortController>(undefined);
   const running = played !== undefined && played.total === undefined;
   const here = about.data?.data_plane ?? true;
-  const wantsKey = (config.data?.keys ?? []).length > 0;
+  const wantsKey = keys.data?.asks_for_keys ?? (config.data?.keys ?? []).length > 0;
   const ask: Ask = { model, prompt, system, stream, maxTokens: Math.max(1, Number(tokens) || 1) };
 
   useEffect(() => () => stop.current?.abort(), []);
@@ -58,7 +59,8 @@ export function Playground() {
   );
 
   // The models that providers have come from the data plane, which wants a key for them where it wants keys at all: one that has been seen to open it.
-  const lists = here && about.data !== undefined && config.data !== undefined && (!wantsKey || played?.status === 200);
+  const known = config.data !== undefined && (keys.data !== undefined || keys.error !== undefined);
+  const lists = here && about.data !== undefined && known && (!wantsKey || played?.status === 200);
   useEffect(() => {
     if (!lists) return;
     const over = new AbortController();

@@ -10,6 +10,7 @@ import { href, route, setQuery } from '../route';
 import { health } from '../state';
 import { plural } from '../words/format';
 import { matches } from '../words/matches';
+import { extend, put, renew, type List as Listed } from '../words/pages';
 import { RequestPage } from './request';
 import { RequestTable } from './requesttable';
 
@@ -128,9 +129,7 @@ function Typed({
 }
 
 function Tail({ first, filters }: { first: Answer; filters: Record<string, string> }) {
-  const [rows, setRows] = useState(first.requests);
-  const [older, setOlder] = useState<Request[]>([]);
-  const [next, setNext] = useState(first.next);
+  const [list, setList] = useState<Listed<Request>>({ rows: first.requests, next: first.next, room: SHOWN });
   const [paused, setPaused] = useState(false);
   const [missed, setMissed] = useState(0);
   const [wrong, setWrong] = useState('');
@@ -139,8 +138,16 @@ function Tail({ first, filters }: { first: Answer; filters: Record<string, strin
   isPaused.current = paused;
 
   useEffect(() => {
-    setRows((now) => merge(first.requests, now));
+    setList((l) => renew(l, first.requests, first.next));
   }, [first]);
+
+  /** takeIn lists what waits. If that is all there was room for, some may have been left out before it. */
+  const takeIn = (): void => {
+    const fresh = waiting.current;
+    waiting.current = [];
+    const last = fresh[SHOWN - 1];
+    setList((l) => (last ? renew(l, fresh, last.row) : put(l, fresh)));
+  };
 
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -150,9 +157,7 @@ function Tail({ first, filters }: { first: Answer; filters: Record<string, strin
         setMissed(waiting.current.length);
         return;
       }
-      const fresh = waiting.current;
-      waiting.current = [];
-      setRows((now) => merge(fresh, now));
+      takeIn();
     };
     const deaf = listen((batch) => {
       const fresh = batch.filter((e) => e.kind === 'request').map((e) => e.data as Request);
@@ -170,25 +175,22 @@ function Tail({ first, filters }: { first: Answer; filters: Record<string, strin
   const pause = (on: boolean): void => {
     setPaused(on);
     if (on) return;
-    const fresh = waiting.current;
-    waiting.current = [];
     setMissed(0);
-    setRows((now) => merge(fresh, now));
+    takeIn();
   };
   const more = async (): Promise<void> => {
     setWrong('');
+    const cursor = list.next;
+    setList((l) => ({ ...l, room: l.rows.length + 2 * SHOWN })); // what comes meanwhile has room, too
     try {
-      const a = await get<Answer>(admin(['requests'], { ...filters, limit: SHOWN, cursor: next }));
-      setOlder((o) => [...o, ...a.requests]);
-      setNext(a.next);
+      const a = await get<Answer>(admin(['requests'], { ...filters, limit: SHOWN, cursor }));
+      setList((l) => extend(l, cursor, a.requests, a.next));
     } catch (err) {
       setWrong(err instanceof Error ? err.message : String(err));
     }
   };
 
-  const tail = rows.slice(0, SHOWN);
-  const seen = new Set(tail.map((r) => r.row));
-  const all = [...tail, ...older.filter((r) => !seen.has(r.row))];
+  const all = list.rows;
   return (
     <Panel
       title="Live tail"
@@ -230,7 +232,7 @@ function Tail({ first, filters }: { first: Answer; filters: Record<string, strin
         <RequestTable rows={all} caption="Requests" />
       )}
       {wrong ? <p role="alert">{wrong}</p> : null}
-      {next ? (
+      {list.next ? (
         <p>
           <button type="button" onClick={() => void more()}>
             Older requests
@@ -239,13 +241,4 @@ function Tail({ first, filters }: { first: Answer; filters: Record<string, strin
       ) : null}
     </Panel>
   );
-}
-
-/** merge puts fresh requests before those that are there, each one once. */
-function merge(fresh: Request[], now: Request[]): Request[] {
-  const seen = new Set<string>();
-  return [...fresh, ...now]
-    .filter((r) => !seen.has(r.row) && seen.add(r.row))
-    .sort((a, b) => (a.row < b.row ? 1 : a.row > b.row ? -1 : 0))
-    .slice(0, SHOWN);
 }

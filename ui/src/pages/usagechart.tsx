@@ -6,8 +6,8 @@ import { Chart } from '../parts/chart';
 import { Choice } from '../parts/field';
 import { Loaded, Panel } from '../parts/panel';
 import { route, setQuery } from '../route';
-import { compact, count, day, dollars, hourMinute } from '../words/format';
-import { stack } from '../words/usage';
+import { compact, count, dollars } from '../words/format';
+import { axis, stack } from '../words/usage';
 
 const measures = {
   cost: { name: 'Cost', of: (r: UsageRow) => r.cost_usd, unit: dollars, exact: dollars },
@@ -50,9 +50,8 @@ export function OverTime({ by, group, from, name }: { by: string; group: string;
               series={s.series.map((x, i) => ({ ...x, look: looks[i % looks.length] ?? 'c-a' }))}
               unit={m.unit}
               exact={m.exact}
-              when={
-                length < 86_400_000 && from !== '168h' ? hourMinute : (t) => (length < 86_400_000 ? `${day(t)} ${hourMinute(t)}` : day(t))
-              }
+              when={axis(length, from)}
+              note={step === 'day' ? 'Days are those of UTC.' : undefined}
             />
           );
         }}

@@ -1,11 +1,9 @@
 // The time that the whole page goes by: the gateway's, as this machine's clock may be wrong.
 import { signal } from '@preact/signals';
-import { skew } from '../api/client';
+import { there } from '../api/client';
 
 /** now moves on twice a second. */
 export const now = signal(Date.now());
-
-const there = (): number => Date.now() + skew.peek();
 
 setInterval(() => (now.value = there()), 500);
 

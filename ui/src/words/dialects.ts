@@ -102,6 +102,13 @@ export const dialects: Dialect[] = [
   },
 ];
 
+/** failure is what an event says that ends a stream with an error, in whichever dialect; empty: it says none. */
+export function failure(e: Any): string {
+  const error = e?.error ?? (e?.type === 'response.failed' ? e.response?.error : undefined);
+  if (!error) return '';
+  return text(error.message) || 'The stream ended with an error.';
+}
+
 /** curl is a request as a command for a shell; the key is named, not shown. */
 export function curl(address: string, d: Dialect, a: Ask, key: boolean): string {
   const quote = (s: string): string => `'${s.replaceAll("'", `'\\''`)}'`;

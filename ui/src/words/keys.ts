@@ -1,5 +1,5 @@
 // A caller's key as its form has it, and as the admin API takes it.
-import type { BudgetTerms, Key, KeyTerms } from '../api/types';
+import type { Key, KeyTerms } from '../api/types';
 
 export interface BudgetForm {
   usd: string;
@@ -7,6 +7,8 @@ export interface BudgetForm {
   per: string;
   zone: string;
   mode: string;
+  /** warn has no field of its own: it stays as it is. */
+  warn: number;
 }
 
 export interface KeyForm {
@@ -27,7 +29,7 @@ export interface KeyForm {
   budgets: BudgetForm[];
 }
 
-export const noBudget: BudgetForm = { usd: '', tokens: '', per: 'month', zone: 'UTC', mode: 'block' };
+export const noBudget: BudgetForm = { usd: '', tokens: '', per: 'month', zone: 'UTC', mode: 'block', warn: 0.8 };
 
 export const noKey: KeyForm = {
   name: '',
@@ -72,7 +74,14 @@ export function formOf(k: Key): KeyForm {
     tokens: some(k.limits?.tokens_per_minute),
     concurrent: some(k.limits?.concurrent),
     expires: k.expires_at ?? '',
-    budgets: (k.budgets ?? []).map((b) => ({ usd: some(b.usd), tokens: some(b.tokens), per: b.per, zone: b.zone, mode: b.mode })),
+    budgets: (k.budgets ?? []).map((b) => ({
+      usd: some(b.usd),
+      tokens: some(b.tokens),
+      per: b.per,
+      zone: b.zone,
+      mode: b.mode,
+      warn: b.warn,
+    })),
   };
   for (const name of lists) f[name] = (k[name] ?? []).join(', ');
   return f;
@@ -89,20 +98,23 @@ export function labelsOf(text: string): Record<string, string> | undefined {
   return out;
 }
 
-/** termsOf is what the form says, for a new key. What a budget had and the form has not (when it warns) stays. */
-export function termsOf(f: KeyForm, before: BudgetTerms[] = []): Partial<KeyTerms> {
+/** badLabels: the form's labels cannot be read. As they came they always can, even where a text has a comma in it. */
+export const badLabels = (f: KeyForm, of?: Key): boolean => labelsOf(f.labels) === undefined && (!of || f.labels !== formOf(of).labels);
+
+/** termsOf is what the form says, for a new key. */
+export function termsOf(f: KeyForm): Partial<KeyTerms> {
   const t: Partial<KeyTerms> = {
     name: f.name.trim(),
     owner: f.owner.trim(),
     team: f.team.trim(),
     labels: labelsOf(f.labels) ?? {},
     limits: { requests_per_minute: Number(f.requests), tokens_per_minute: Number(f.tokens), concurrent: Number(f.concurrent) },
-    budgets: f.budgets.map((b, i) => ({
+    budgets: f.budgets.map((b) => ({
       usd: Number(b.usd),
       tokens: Number(b.tokens),
       per: b.per,
       zone: b.zone.trim() || 'UTC',
-      warn: before[i]?.warn ?? 0.8,
+      warn: b.warn,
       mode: b.mode,
     })),
   };
@@ -111,11 +123,22 @@ export function termsOf(f: KeyForm, before: BudgetTerms[] = []): Partial<KeyTerm
   return t;
 }
 
-/** patchOf is a merge patch from a key to the form: labels that are gone are null, as is an end that is. */
+/**
+ * patchOf is a merge patch from a key to the form: labels that are gone are null, as is an end that is. Labels and lists that nobody
+ * changed are not in it, as a word of theirs may have a comma.
+ */
 export function patchOf(k: Key, f: KeyForm): Record<string, unknown> {
-  const { name: _, ...t } = termsOf(f, k.budgets ?? []);
-  const gone = Object.keys(k.labels ?? {}).filter((name) => !(name in (t.labels ?? {})));
-  return { ...t, labels: { ...t.labels, ...Object.fromEntries(gone.map((name) => [name, null])) }, expires_at: t.expires_at ?? null };
+  const { name: _, ...t } = termsOf(f);
+  const labels = t.labels ?? {};
+  const gone = Object.keys(k.labels ?? {}).filter((name) => !Object.hasOwn(labels, name));
+  const patch: Record<string, unknown> = {
+    ...t,
+    labels: { ...labels, ...Object.fromEntries(gone.map((name) => [name, null])) },
+    expires_at: t.expires_at ?? null,
+  };
+  const before = formOf(k);
+  for (const name of ['labels', ...lists] as const) if (f[name] === before[name]) delete patch[name];
+  return patch;
 }
 
 /** share of a limit that is used, from 0 to 1. */

@@ -1,5 +1,6 @@
 // Usage over time: rows of the admin API as series of a chart, the largest groups by themselves and the rest together.
 import type { UsageRow } from '../api/types';
+import { day, hourMinute } from './format';
 
 export interface Stack {
   at: number[];
@@ -33,4 +34,12 @@ export function stack(
   }
   if (order.length > alone.length) series.push(rest);
   return { at, series };
+}
+
+const DAY = 86_400_000;
+
+/** axis writes the times of a chart whose steps are so long. Days are those of UTC, as the admin API adds them up; all others stand in local time. */
+export function axis(length: number, from: string): (t: number) => string {
+  if (length >= DAY) return (t) => new Date(t).toISOString().slice(0, 10);
+  return from === '168h' ? (t) => `${day(t)} ${hourMinute(t)}` : hourMinute;
 }
