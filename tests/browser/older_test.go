@@ -46,3 +46,29 @@ providers:
 	p.press(kb.Enter)
 	p.find("textbox", "^Gateway key")
 }
+
+// TestRequestsOfOthers are on the page of each instance of a fleet, and wait while it is paused.
+func TestRequestsOfOthers(t *testing.T) {
+	t.Parallel()
+	state := fmt.Sprintf("\nstate: { url: %q }\n", "sqlite:"+t.TempDir()+"/fleet.db")
+	config := fmt.Sprintf(`
+providers:
+  alpha: { type: openai-compatible, base_url: "%s/v1", api_key: unused, models: [m] }
+models: { fast: { targets: [alpha/m] } }
+`, startUpstream(t).url) + state
+	g, other := serve(t, config, ""), serve(t, config, "")
+	p := open(t, g.url+"/ui/#/requests")
+	p.when(5*time.Second, isLive)
+	other.ask(t, "fast", "hello")
+	p.when(20*time.Second, rows+` === 1`)
+	p.find("button", "^Pause$").click()
+	other.ask(t, "fast", "again")
+	other.latest(t, "")
+	const looks = `performance.getEntriesByType('resource').filter(e => e.name.includes('/admin/v1/requests')).length`
+	p.when(20*time.Second, fmt.Sprintf(looks+" >= %d", eval[int](p, looks)+2)) // the second one began after the request had ended
+	if n := eval[int](p, rows); n != 1 {
+		t.Errorf("a paused page lists %d requests", n)
+	}
+	p.find("button", "^Resume$").click()
+	p.when(20*time.Second, rows+` === 2`)
+}

@@ -16,6 +16,7 @@ import { RequestTable } from './requesttable';
 
 const SHOWN = 100; // rows of the live tail
 const REDRAW = 300; // ms between two updates of it
+const OTHERS = 3_000; // ms between two looks at what other instances served: events are of the one that is asked
 
 interface Answer {
   requests: Request[];
@@ -47,7 +48,12 @@ const spans: [string, string][] = [
 function List() {
   const q = route.value.query;
   const filters = pick(q);
-  const first = useResource<Answer>(admin(['requests'], { ...filters, limit: SHOWN }), { on: ['lost'], least: 2_000 });
+  const alone = (health.value?.instances ?? []).length < 2;
+  const first = useResource<Answer>(admin(['requests'], { ...filters, limit: SHOWN }), {
+    on: ['lost'],
+    least: 2_000,
+    every: alone ? 0 : OTHERS,
+  });
   return (
     <Page title="Requests" lead="Newest first. A request shows as soon as it has ended.">
       <Filters q={q} />
@@ -136,9 +142,11 @@ function Tail({ first, filters }: { first: Answer; filters: Record<string, strin
   const waiting = useRef<Request[]>([]);
   const isPaused = useRef(false);
   isPaused.current = paused;
+  const held = useRef<Answer | undefined>(undefined); // what came of other instances while it was paused
 
   useEffect(() => {
-    setList((l) => renew(l, first.requests, first.next));
+    if (isPaused.current) held.current = first;
+    else setList((l) => renew(l, first.requests, first.next));
   }, [first]);
 
   /** takeIn lists what waits. If that is all there was room for, some may have been left out before it. */
@@ -176,6 +184,9 @@ function Tail({ first, filters }: { first: Answer; filters: Record<string, strin
     setPaused(on);
     if (on) return;
     setMissed(0);
+    const of = held.current;
+    held.current = undefined;
+    if (of) setList((l) => renew(l, of.requests, of.next));
     takeIn();
   };
   const more = async (): Promise<void> => {
