@@ -92,7 +92,7 @@ func TestDrillsOfPassthrough(t *testing.T) {
 					t.Errorf("%d %q [%s], asked %d", res.StatusCode, text, res.Header.Get("X-Evergate-Trail"), asked)
 				}
 				synctest.Wait()
-				if f := s.facts.last(); (f.Drill == id) == strings.HasPrefix(c.name, "another") && c.name != "a model" {
+				if f := s.facts.last(); (f.Drill == id) != strings.HasSuffix(c.trail, ";drill") {
 					t.Errorf("the fact: %+v", f)
 				}
 			})

@@ -63,12 +63,12 @@ func TestReloadReordersKeys(t *testing.T) {
 		if a := <-done; a.status != 200 {
 			t.Fatalf("%s", a.story())
 		}
-		for _, step := range s.facts.last().Trail {
-			t.Logf("%s %d", step.Credential, step.Status)
+		seen, trail := s.chats("a"), s.facts.last().Trail
+		if len(trail) < 2 || len(seen) != len(trail) {
+			t.Fatalf("%d requests, trail %+v", len(seen), trail)
 		}
-		seen := s.chats("a")
-		for i, step := range s.facts.last().Trail {
-			if want := "-" + step.Credential; !strings.HasSuffix(want, seen[i].Key) {
+		for i, step := range trail {
+			if want := "-" + step.Credential; seen[i].Key != want {
 				t.Errorf("attempt %d: the trail says %s, the upstream got …%s", i, step.Credential, seen[i].Key)
 			}
 		}

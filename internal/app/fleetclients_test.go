@@ -298,7 +298,8 @@ func TestRestartRemembersConversations(t *testing.T) {
 	t.Parallel()
 	state := "state: { url: 'sqlite:" + filepath.Join(t.TempDir(), "evergate.db") + "', sync_interval: 100ms }\n"
 	start := func(text string) *stack {
-		s := enter(t, text+state, OpenState)
+		quick := map[string]mock.Script{"a": {}, "b": {}} // the time is real here
+		s := newStackWith(t, parse(t, text+state), quick, slog.New(slog.DiscardHandler), func(s *stack) { s.open = OpenState })
 		for s.app.fleet.Status().LastSync.IsZero() {
 			if t.Context().Err() != nil {
 				t.Fatal("the file is not read")
@@ -309,6 +310,7 @@ func TestRestartRemembersConversations(t *testing.T) {
 	}
 	stop := func(s *stack) {
 		t.Helper()
+		s.client.CloseIdleConnections() // a stop gives them a moment
 		if err := s.app.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}

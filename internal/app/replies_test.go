@@ -163,6 +163,8 @@ policies: {only-b: {providers: {allow: [b]}}}
 		{"as a stream", base, call{"ann", chatURL, coldWith(`,"stream":true`), ""}, "miss"},
 		{"the path without /v1", base, call{"ann", "/chat/completions", coldWith(""), ""}, "hit"},
 		{"the name of the trace", base, call{"ann", chatURL, coldWith(""), "traceparent=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01,user-agent=x/2,x-stainless-retry-count=1,x-request-id=r2"}, "hit"},
+		{"the traces of balancers", call{"ann", chatURL, coldWith(""), "x-amzn-trace-id=Root=1-1,x-cloud-trace-context=1/1,x-datadog-trace-id=1,x-envoy-attempt-count=1"},
+			call{"ann", chatURL, coldWith(""), "x-amzn-trace-id=Root=1-2,x-cloud-trace-context=2/2,x-datadog-trace-id=2,x-envoy-attempt-count=2,sentry-trace=2"}, "hit"},
 		{"a vendor's flag", base, call{"ann", chatURL, coldWith(""), "openai-beta=assistants=v2"}, "miss"},
 		{"a header that nobody knows", base, call{"ann", chatURL, coldWith(""), "x-amzn-bedrock-guardrailidentifier=g"}, "miss"},
 		{"a wish in the header", base, call{"ann", chatURL, coldWith(""), "x-evergate-prefer=order=b"}, "miss"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -252,6 +253,7 @@ func TestNothingLeaksOfHedges(t *testing.T) {
 	slow.FirstToken, cut.Cut, hung.Hang, refusing.Prefill, failing.Status = 15*time.Millisecond, mock.After(10), mock.After(10), mock.Refuse, 500
 	rules := []mock.Rule{{Probability: 0.3, Do: slow}, {Stream: mock.Streamed, Probability: 0.1, Do: cut}, {Probability: 0.1, Do: refusing}, {Probability: 0.03, Do: failing}, {Stream: mock.Streamed, Probability: 0.03, Do: hung}}
 	chat := speakerOf(t, "chat")
+	var whole atomic.Int64
 	c := &crowd{
 		config: `
 providers:
@@ -265,15 +267,24 @@ models: {demo: {targets: [a/m, b/m2, c/m3], resume: continue, hedge: {after: 3ms
 			return request{path: chat.path("demo", n%2 == 0), body: chat.body("demo", n%2 == 0, "hi", false), check: func(status int, body string) {
 				h := &heard{}
 				for line := range strings.Lines(body) {
-					chat.listen(h, []byte(strings.TrimPrefix(strings.TrimSpace(line), "data: ")))
+					if data, ok := strings.CutPrefix(line, "data: "); ok || n%2 != 0 {
+						chat.listen(h, []byte(strings.TrimSpace(data)))
+					}
 				}
-				if status == 200 && h.failed == "" && h.text != words(1, 30) {
-					t.Errorf("%d %q %s", status, h.text, h.failed)
+				switch {
+				case status != 200 || h.failed != "":
+				case h.text != words(1, 30) || h.ended != (n%2 == 0):
+					t.Errorf("%d %q, ended %t", status, h.text, h.ended)
+				default:
+					whole.Add(1)
 				}
 			}}
 		},
 	}
 	c.run(t, 5000)
+	if n, of := whole.Load(), c.answered.Load(); n < of*9/10 {
+		t.Errorf("%d of %d answers are whole: the test did not do what it is for", n, of)
+	}
 	hedged := c.app.health.Provider("c").Snapshot(time.Now())
 	if hedged.Total == 0 {
 		t.Error("the third was never asked")

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -236,7 +235,7 @@ func TestUnwritableFile(t *testing.T) {
 		if t.Context().Err() != nil {
 			t.Fatal("it does not go on trying")
 		}
-		runtime.Gosched()
+		<-time.After(5 * time.Millisecond)
 	}
 	if got := s.ask("demo", false); got.status != 200 {
 		t.Errorf("%s", got.story())

@@ -249,7 +249,7 @@ func TestWhatGoesUpstream(t *testing.T) {
 // A client that takes nothing is let go after write_timeout, and its upstream with it; nothing is buffered for it.
 func TestSlowClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		endless := mock.Behaviour{Chunks: 100_000, ChunkSize: 1000}
+		endless := mock.Behaviour{Chunks: 10_000, ChunkSize: 1000} // many times what connections hold
 		s := newStack(t, twoProviders, map[string]mock.Script{"a": {Defaults: endless}, "b": answers()})
 		c, err := s.net.DialContext(t.Context(), "tcp", "gateway:80")
 		if err != nil {

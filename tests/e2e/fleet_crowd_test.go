@@ -66,6 +66,9 @@ func (l *crowd) enter(phase string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.phase = phase
+	if _, known := l.took[phase]; !known {
+		l.took[phase] = nil // so that it is missed if nobody asks in it
+	}
 }
 
 // end stops the clients and waits for them.
@@ -105,7 +108,8 @@ func (l *crowd) judge(t *testing.T, but *gateway) {
 	for _, phase := range slices.Sorted(maps.Keys(l.took)) {
 		all := l.took[phase]
 		t.Logf("%-32s %5d requests: %s", phase, len(all), shown(all))
-		if p99 := quantile(all, 0.99); p99 > most && phase != "warm" {
+		share := min(0.99, 1-2/float64(max(len(all), 2))) // of few requests the slowest is no percentile: it is held below
+		if p99 := quantile(all, share); p99 > most && phase != "warm" {
 			t.Errorf("%s: clients waited %v at the 99th percentile, more than %v", phase, p99, most)
 		}
 		if worst := quantile(all, 1); worst > longest && phase != "warm" {

@@ -62,6 +62,7 @@ func firstModel(t *testing.T, url string) string {
 
 // TestDrain stops the gateway while a stream runs: readiness ends at once, the stream comes to its end, exit code 0.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	g := serve(t, slowConfig(moody(t).URL), "shutdown_grace: 20s")
 	body := openStream(t, g.url)
 	g.terminate(t)

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"evergate/internal/testkit/servers"
 )
 
 // process is a program under test. Its output is kept and shown if the test fails.
@@ -49,6 +51,8 @@ func launch(name string, env []string, argv ...string) (*process, error) {
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	p.cmd.WaitDelay = 5 * time.Second
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{}
+	servers.DieWithParent(p.cmd.SysProcAttr)
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -129,6 +129,7 @@ func (r *refereeRow) api() string {
 // against what the providers saw.
 // Everything runs at once; then each row reports.
 func TestReferee(t *testing.T) {
+	sideBySide(t)
 	var all sync.WaitGroup
 	var sdks []string
 	for _, sdk := range slices.Sorted(maps.Keys(refereeSDKs)) {

@@ -23,6 +23,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"evergate/internal/testkit/servers"
 )
 
 // lineage is a gateway through its upgrades: processes that take over from each other.
@@ -56,6 +58,8 @@ func found(t *testing.T, config string, env []string, flags ...string) *lineage 
 	defer func() { _ = out.Close() }()
 	l.first = exec.Command(l.program, append([]string{"serve", "-c", l.config, "--pid-file", l.pidFile()}, flags...)...)
 	l.first.Dir, l.first.Stderr, l.first.Env = l.dir, out, append(os.Environ(), env...)
+	l.first.SysProcAttr = &syscall.SysProcAttr{}
+	servers.DieWithParent(l.first.SysProcAttr)
 	if err := l.first.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,11 @@ func TestOff(t *testing.T) {
 		u.asked()
 		_, _, header := client(1, true)
 		g.ask(t, "fallback", false, header)
-		for _, a := range u.asked() {
+		asked := u.asked()
+		if len(asked) != 2 {
+			t.Errorf("%v: %d requests went upstream", env, len(asked))
+		}
+		for _, a := range asked {
 			if a.traceparent != header["traceparent"] || a.tracestate != header["tracestate"] || a.baggage != header["baggage"] {
 				t.Errorf("%v: the upstream was told %v", env, a)
 			}

@@ -121,7 +121,7 @@ func (p *process) launch() {
 	cmd := exec.Command(p.path, p.args...) //nolint:gosec // a test says which server
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.as}
-	dieWithParent(cmd.SysProcAttr)
+	DieWithParent(cmd.SysProcAttr)
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}

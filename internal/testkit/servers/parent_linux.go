@@ -2,5 +2,5 @@ package servers
 
 import "syscall"
 
-// dieWithParent has the kernel end a server whose test is gone, one that was killed or timed out.
-func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
+// DieWithParent has the kernel end a program whose test is gone, one that was killed or timed out.
+func DieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }

@@ -4,4 +4,5 @@ package servers
 
 import "syscall"
 
-func dieWithParent(*syscall.SysProcAttr) {}
+// DieWithParent does nothing here.
+func DieWithParent(*syscall.SysProcAttr) {}
