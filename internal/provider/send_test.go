@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"evergate/internal/fault"
+	"evergate/internal/testkit"
 )
 
 func TestSend(t *testing.T) {
@@ -276,8 +277,6 @@ func TestNetworkFaults(t *testing.T) {
 			_, _ = io.WriteString(c, reply)
 		})
 	}
-	closed := raw("")
-	_ = closed.Close()
 	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
 	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
 	untrusted.StartTLS()
@@ -295,7 +294,7 @@ func TestNetworkFaults(t *testing.T) {
 		class      fault.Class
 		message    string
 	}{
-		{"refused", "http://" + closed.Addr().String(), nil, fault.Connect, "connection refused"},
+		{"refused", "http://" + testkit.Nobody(t), nil, fault.Connect, "connection refused"},
 		{"DNS", "http://up.test", failing(&net.OpError{Op: "dial", Err: &net.DNSError{Name: "up.test", IsNotFound: true}}), fault.Connect, "DNS lookup failed"},
 		{"DNS timeout", "http://up.test", failing(&net.OpError{Op: "dial", Err: &net.DNSError{Name: "up.test", IsTimeout: true}}), fault.Timeout, "connect timed out"},
 		{"connect timeout", "http://up.test", failing(os.ErrDeadlineExceeded), fault.Timeout, "connect timed out"},

@@ -51,6 +51,7 @@ func TestCost(t *testing.T) {
 		if _, err := s.Members(ctx); err != nil { // a connection is there, and the schema
 			t.Fatal(err)
 		}
+		servers.Eventually(t, 5*time.Second, "the connection that made the schema has said its last word", func() bool { return p.Conns() == 1 })
 		p.Sent.Store(0)
 		p.Received.Store(0)
 		p.Turns.Store(0)
