@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -196,21 +195,7 @@ func TestCostIsCounted(t *testing.T) {
 // scrape gives the metrics.
 func (s *stack) scrape() string {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://gateway/metrics", http.NoBody)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer admin-token")
-	res, err := s.client.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return string(b)
+	return s.adminText(http.MethodGet, "/metrics", "")
 }
 
 // Mirrors and probes spend money, and are rows of their own kind; requests they are not.

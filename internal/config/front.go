@@ -161,6 +161,8 @@ func originShape() shape[string] {
 		switch {
 		case err != nil || u.Scheme == "" || u.Host == "" || u.User != nil:
 			return "", "is not " + want, ""
+		case u.Scheme == "https" && u.Port() == "443", u.Scheme == "http" && u.Port() == "80":
+			return "", "names the port that browsers leave out, so that no page would be let in", strings.ToLower(u.Scheme + "://" + u.Hostname())
 		case u.Path == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && s == strings.ToLower(s):
 			return s, "", ""
 		}

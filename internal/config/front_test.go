@@ -72,13 +72,14 @@ func TestFrontProblems(t *testing.T) {
 		"bits too many":           {"server: { trusted_proxies: [10.0.0.1/8] }", "has bits beyond its length; did you mean 10.0.0.0/8?"},
 		"a name":                  {"server: { trusted_proxies: [proxy.example] }", "must be a network such as 10.0.0.0/8, or an address"},
 		"no origin":               {"server: { cors: {} }", "server.cors: names no origin"},
-		"an origin with a path":   {`server: { cors: { origins: ["https://App.example/"] } }`, "must be scheme, host and port alone, in small letters; did you mean https://app.example?"},
-		"no scheme":               {`server: { cors: { origins: [app.example] } }`, "is not an origin such as https://app.example.com"},
-		"every page without keys": {`server: { cors: { origins: ["*"] } }`, "is * while auth.mode is none"},
-		"every page and one":      {`server: { cors: { origins: ["*", "https://app.example"] } }` + "\nauth: { keys: [{ name: a, value: k }] }", "has * beside others"},
-		"a tiny head":             {"server: { max_header: 1KiB }", "must be from 4KiB to 1MiB"},
-		"no time for heads":       {"server: { header_timeout: 0 }", "is too short; the least is 100ms"},
-		"a limit below nothing":   {"server: { max_connections: -1 }", "must be a whole number"},
+		"an origin with the port that nobody writes": {`server: { cors: { origins: ["https://app.example:443"] } }`, "names the port that browsers leave out, so that no page would be let in; did you mean https://app.example?"},
+		"an origin with a path":                      {`server: { cors: { origins: ["https://App.example/"] } }`, "must be scheme, host and port alone, in small letters; did you mean https://app.example?"},
+		"no scheme":                                  {`server: { cors: { origins: [app.example] } }`, "is not an origin such as https://app.example.com"},
+		"every page without keys":                    {`server: { cors: { origins: ["*"] } }`, "is * while auth.mode is none"},
+		"every page and one":                         {`server: { cors: { origins: ["*", "https://app.example"] } }` + "\nauth: { keys: [{ name: a, value: k }] }", "has * beside others"},
+		"a tiny head":                                {"server: { max_header: 1KiB }", "must be from 4KiB to 1MiB"},
+		"no time for heads":                          {"server: { header_timeout: 0 }", "is too short; the least is 100ms"},
+		"a limit below nothing":                      {"server: { max_connections: -1 }", "must be a whole number"},
 	} {
 		_, err := Parse("evergate.yaml", []byte(c.text+rest), func(string) (string, bool) { return "", false })
 		if err == nil || !strings.Contains(err.Error(), c.says) {

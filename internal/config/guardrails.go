@@ -95,7 +95,7 @@ func guardrailShape() shape[guardrailFile] {
 		field("fail", "closed lets nothing pass that a webhook could not judge, open lets it pass.", choice(say("closed", false), say("open", true)), func(f *guardrailFile) *given[bool] { return &f.failOpen }),
 		field("timeout", "How long a webhook may take.", duration(time.Millisecond), func(f *guardrailFile) *given[time.Duration] { return &f.timeout }),
 		field("every", "How many bytes of a stream a webhook judges at a time; 0: all of a text, at its end.", whole(0, 1<<20), func(f *guardrailFile) *given[int] { return &f.every }),
-		field("max_concurrent", "How many calls to a webhook may be under way; what is more has failed.", whole(1, 10000), func(f *guardrailFile) *given[int] { return &f.most }),
+		field("max_concurrent", "How many calls to a webhook may be under way; what is more waits, within its timeout.", whole(1, 10000), func(f *guardrailFile) *given[int] { return &f.most }),
 	})
 }
 

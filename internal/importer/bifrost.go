@@ -253,15 +253,7 @@ func (b *bifrost) endpoint(name string, k kind, key, base *node) *provider {
 		} else if isNew && !base.set() {
 			p.base = b.use(b.free(envName(p.name+"_BASE_URL")), "", sampleURL)
 		}
-		if id, secret := azure.get("client_id"), azure.get("client_secret"); id.set() && !secret.set() {
-			b.hand(id, "stands without a client_secret: say entra of the provider %s, or its key", p.name)
-		} else if id.set() {
-			e := m.find("entra")
-			e.set("tenant_id", b.word(azure.get("tenant_id"), sampleWord))
-			e.set("client_id", b.word(id, sampleWord))
-			e.set("client_secret", b.secret(secret, p.name+"_CLIENT_SECRET"))
-			p.keyless = true
-		}
+		b.entra(p, m, azure.get("tenant_id"), azure.get("client_id"), azure.get("client_secret"))
 	case "vertex":
 		for _, f := range []struct{ from, to, sample string }{{"project_id", "project", sampleWord}, {"region", "location", "global"}} {
 			if v := vertex.get(f.from); v.set() {

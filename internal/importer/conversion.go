@@ -155,6 +155,22 @@ func (c *conversion) free(name string) string {
 	}
 }
 
+// entra carries over what a provider signs in to Azure with, where it is whole.
+func (c *conversion) entra(p *provider, m *mapping, tenant, id, secret *node) {
+	switch {
+	case !id.set():
+		return
+	case !secret.set():
+		c.hand(id, "stands without a client_secret: say entra of the provider %s, or its key", p.name)
+		return
+	}
+	e := m.find("entra")
+	e.setIf("tenant_id", c.word(tenant, sampleWord))
+	e.setIf("client_id", c.word(id, sampleWord))
+	e.setIf("client_secret", c.secret(secret, p.name+"_CLIENT_SECRET"))
+	p.keyless = true
+}
+
 // word gives the text of a value that is no secret; a reference stays one.
 func (c *conversion) word(n *node, sample string) any {
 	c.carry(n)

@@ -94,15 +94,7 @@ func (l *litellm) where(p *provider, params, base *node, k kind, isNew bool) {
 	switch p.kind {
 	case "azure-openai":
 		l.azureVersion(&m, params.get("api_version"))
-		if id, secret := params.get("client_id"), params.get("client_secret"); id.set() && !secret.set() {
-			l.hand(id, "stands without a client_secret: say entra of the provider %s, or its key", p.name)
-		} else if id.set() {
-			e := m.find("entra")
-			e.setIf("tenant_id", l.word(params.get("tenant_id"), sampleWord))
-			e.setIf("client_id", l.word(id, sampleWord))
-			e.setIf("client_secret", l.secret(secret, p.name+"_CLIENT_SECRET"))
-			p.keyless = true
-		}
+		l.entra(p, &m, params.get("tenant_id"), params.get("client_id"), params.get("client_secret"))
 	case "vertex":
 		word("project", sampleWord, params.get("vertex_project", "vertex_ai_project"))
 		word("location", "global", params.get("vertex_location", "vertex_ai_location"))
