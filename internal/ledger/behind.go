@@ -41,7 +41,7 @@ func (w *Writer) Stop(ctx context.Context) error {
 		w.dropped.Add(1)
 		w.bodies.Add(-i.bodies.Bytes())
 	}
-	w.queue.done()
+	w.queue.done(nil)
 	return err
 }
 
@@ -129,6 +129,7 @@ func (w *Writer) write(ctx context.Context, rows []*item) {
 		if refused >= maxRefused {
 			refused, patience = 0, min(2*patience, batchRows)
 			b = w.singly(ctx, &b, patience)
+			w.queue.done(b.waiting)                     // it may take long until all are
 			w.fill(&b, w.queue.take(batchRows-b.Len())) // of a batch that is at fault itself the next rows tell
 		}
 		if b.Len() > 0 && !pause(ctx, retryAfter) {
@@ -136,7 +137,7 @@ func (w *Writer) write(ctx context.Context, rows []*item) {
 			break
 		}
 	}
-	w.queue.done()
+	w.queue.done(nil)
 	clear(b.waiting)
 	w.spare = b.waiting
 	w.bodies.Add(-w.writing)

@@ -57,7 +57,7 @@ func (q *queue) pop() *item {
 	return i
 }
 
-// take gives the oldest rows, at most most of them. They can be found until the next call of done.
+// take gives the oldest rows, at most most of them. They can be found until done.
 func (q *queue) take(most int) []*item {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,15 +68,20 @@ func (q *queue) take(most int) []*item {
 	return q.taken[from:]
 }
 
-// done says that what was taken is written, or given up.
-func (q *queue) done() {
+// done says that what was taken is written, or given up, but for the rows that are left.
+func (q *queue) done(left []*item) {
+	stays := make(map[*item]bool, len(left))
+	for _, i := range left {
+		stays[i] = true
+	}
 	q.mu.Lock()
 	rows := q.taken
-	q.taken, q.spare = q.spare, nil
+	q.taken, q.spare = append(q.spare, left...), nil
 	q.mu.Unlock()
 	for n, i := range rows {
-		free(i)
-		rows[n] = nil
+		if rows[n] = nil; !stays[i] {
+			free(i)
+		}
 	}
 	q.spare = rows[:0]
 }

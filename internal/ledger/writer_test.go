@@ -283,6 +283,26 @@ func TestWriterOutlivesItsStore(t *testing.T) {
 			}
 		})
 	})
+	t.Run("what is written is let go of while a store comes and goes", func(t *testing.T) {
+		written(t, func(t *testing.T, w *Writer, s *shelf) {
+			s.set(func(s *shelf) { s.refuses = func(writes int) bool { return writes%7 != 0 } })
+			most := 0
+			for n := range 120 {
+				for i := range 400 {
+					w.RequestEnded(numberedFact(400*n + i))
+				}
+				time.Sleep(time.Second)
+				w.queue.mu.Lock()
+				most = max(most, len(w.queue.taken))
+				w.queue.mu.Unlock()
+			}
+			if st := w.Stats(); most > batchRows || st.Written < 1000 {
+				t.Errorf("%d rows are held as being written, %+v", most, st)
+			}
+			s.set(func(s *shelf) { s.refuses = nil })
+			time.Sleep(time.Minute)
+		})
+	})
 	t.Run("a stop gives up in its time", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &shelf{hang: true}
